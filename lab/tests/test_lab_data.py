@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cidery.errors import FormatError, InputError, MismatchError, SettingError
-from cidery_lab import Losses, Stage, Vocabulary, invented_scenes, read_data, read_features
-from cidery_lab.experiments.base import judge, repeated_share
+from cidery_lab import Losses, Stage, Vocabulary, read_data, read_features, synthetic_scenes
+from cidery_lab.experiments.base import assess, repeated_share
 from cidery_lab.stages import FAMILIES, WEIGHTS
 
 NAMES = [f"{number}.jpg" for number in range(6)]
@@ -34,7 +34,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_features_and_captions_become_splits(files: tuple[Path, Path]) -> None:
-    data = read_data(*files, least=2)
+    data = read_data(*files, min_count=2)
     assert (len(data.train), len(data.val), len(data.test)) == (4, 1, 1)
     assert data.test.images == ("5.jpg",)
     assert data.test.references["5.jpg"] == ["a dog number 0", "a dog number 1"]
@@ -44,7 +44,7 @@ def test_features_and_captions_become_splits(files: tuple[Path, Path]) -> None:
     assert 0.8 < data.train.features.var(0).mean() < 1
 
 
-def test_karpathys_file_says_the_splits(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_splits_of_karpathys_file(files: tuple[Path, Path], tmp_path: Path) -> None:
     features, _ = files
     kinds = ["train", "restval", "train", "train", "val", "test"]
     document = {
@@ -55,7 +55,7 @@ def test_karpathys_file_says_the_splits(files: tuple[Path, Path], tmp_path: Path
     }
     path = tmp_path / "dataset.json"
     path.write_text(json.dumps(document))
-    data = read_data(features, path, least=1)
+    data = read_data(features, path, min_count=1)
     assert data.train.images == ("0.jpg", "1.jpg", "2.jpg", "3.jpg")
     assert data.val.references["4.jpg"] == ["a dog", "two"]
     document["images"][2].pop("sentences")
@@ -70,11 +70,11 @@ def test_references_in_other_formats_need_splits(files: tuple[Path, Path], tmp_p
     np.savez(plain, ids=NAMES, features=np.load(features)["mean"])
     captions = tmp_path / "references.json"
     captions.write_text(json.dumps({name: ["a dog", "the dog"] for name in NAMES}))
-    with pytest.raises(InputError, match=r"neither .* says which images"):
+    with pytest.raises(InputError, match=r"neither .* contains splits"):
         read_data(plain, captions)
     splits = tmp_path / "splits.json"
     splits.write_text(json.dumps(dict(zip(NAMES, SPLITS, strict=True))))
-    assert len(read_data(plain, captions, splits=splits, least=1).train) == 4
+    assert len(read_data(plain, captions, splits=splits, min_count=1).train) == 4
 
 
 def test_rounded_grids_are_scaled_back(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_images_without_features_or_captions_are_named(files: tuple[Path, Path])
     captions.write_text(text.replace("2.jpg", "other.jpg"))
     with pytest.raises(MismatchError, match=r"'2.jpg' has features in .* but no captions"):
         read_data(features, captions)
-    assert len(read_data(features, captions, missing="skip", least=1).train) == 3
+    assert len(read_data(features, captions, missing="skip", min_count=1).train) == 3
     captions.write_text(text)
     splits = features.with_name("splits.json")
     splits.write_text(json.dumps(dict.fromkeys([*NAMES, "6.jpg"], "train")))
@@ -131,7 +131,7 @@ def test_images_without_features_or_captions_are_named(files: tuple[Path, Path])
 def test_captions_of_other_images_are_refused(files: tuple[Path, Path]) -> None:
     features, captions = files
     captions.write_text(captions.read_text().replace(".jpg", ".png"))
-    with pytest.raises(MismatchError, match="the captions of other images"):
+    with pytest.raises(MismatchError, match="no image has both features and captions"):
         read_data(features, captions)
 
 
@@ -149,11 +149,11 @@ def save_second(files: tuple[Path, Path], **changes: Any) -> Path:
     return path
 
 
-def test_features_of_several_files_stand_side_by_side(files: tuple[Path, Path]) -> None:
+def test_features_of_several_files_are_concatenated(files: tuple[Path, Path]) -> None:
     features, captions = files
     second = save_second(files)
-    alone = read_data(features, captions, least=1)
-    data = read_data([features, f"{second}#cls"], captions, least=1)
+    alone = read_data(features, captions, min_count=1)
+    data = read_data([features, f"{second}#cls"], captions, min_count=1)
     assert data.width == 5
     # What is nearly constant is judged by the measure of its own file, so that the scale of the
     # other changes nothing; rows are found by id.
@@ -161,7 +161,7 @@ def test_features_of_several_files_stand_side_by_side(files: tuple[Path, Path]) 
     assert (np.diff(data.train.features[:, 4]) > 0).all()
     assert abs(data.train.features[:, 4]).max() < 2
     # A vector stands beside each region.
-    grid = read_data([features, f"{second}#grid"], captions, least=1)
+    grid = read_data([features, f"{second}#grid"], captions, min_count=1)
     assert grid.train.features.shape == (4, 3, 6)
     assert (grid.train.features[:, 0, :4] == grid.train.features[:, 2, :4]).all()
     named = second.rename(second.with_name("a#b.npz"))
@@ -172,11 +172,11 @@ def test_features_of_several_files_stand_side_by_side(files: tuple[Path, Path]) 
     ("changes", "message"),
     [
         ({"ids": ["5.jpg", "x.jpg", *NAMES[3::-1]]}, r"'4.jpg' .* no features in .*second.npz"),
-        ({"ids": [f"{n}.png" for n in range(6)]}, r"second.npz like '0.png'.* other images"),
-        ({"split": ["train"] * 6}, r"'5.jpg' .* 'test' in .*features.npz and in 'train'"),
+        ({"ids": [f"{n}.png" for n in range(6)]}, r"second.npz has '0.png'"),
+        ({"split": ["train"] * 6}, r"'5.jpg' .* 'test' in .*features.npz and 'train'"),
     ],
 )
-def test_files_of_features_that_do_not_fit_together(
+def test_inconsistent_feature_files(
     files: tuple[Path, Path], changes: dict[str, Any], message: str
 ) -> None:
     features, captions = files
@@ -185,49 +185,49 @@ def test_files_of_features_that_do_not_fit_together(
         read_data([features, second], captions)
 
 
-def test_what_helps_with_several_files(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_remedies_for_several_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     features, captions = files
     splits = tmp_path / "splits.json"
     splits.write_text(json.dumps(dict(zip(NAMES, SPLITS, strict=True))))
     second = save_second(files, grid=None, split=["train"] * 6)
-    assert len(read_data([features, second], captions, splits=splits, least=1).val) == 1
+    assert len(read_data([features, second], captions, splits=splits, min_count=1).val) == 1
     second = save_second(files, grid=None, split=None, ids=[*NAMES[:0:-1], "x.jpg"])
-    data = read_data([features, second], captions, missing="skip", least=1)
+    data = read_data([features, second], captions, missing="skip", min_count=1)
     assert data.train.images == ("1.jpg", "2.jpg", "3.jpg")
     np.savez(tmp_path / "third.npz", ids=NAMES, split=SPLITS, grid=np.ones((6, 5, 2)))
     second = save_second(files, cls=None)
     with pytest.raises(MismatchError, match=r"regions \(3 in .*second.npz and 5 in .*third.npz"):
         read_data([second, tmp_path / "third.npz"], captions)
-    with pytest.raises(SettingError, match=r"one file, and there are 2; .*features.npz#cls"):
+    with pytest.raises(SettingError, match=r"one file, not for 2; .*features.npz#cls"):
         read_data([features, second], captions, array="cls")
-    with pytest.raises(SettingError, match="no file of features"):
+    with pytest.raises(SettingError, match="at least one file"):
         read_data([], captions)
     break_features(second, grid=np.full((6, 3, 2), np.nan))
     with pytest.raises(InputError, match=r"second.npz: the features of image '5.jpg'"):
         read_data([features, second], captions)
     break_features(second, split=["train"])
-    with pytest.raises(FormatError, match="1 splits are said for 6 images"):
+    with pytest.raises(FormatError, match="1 splits for 6 images"):
         read_data([features, second], captions)
 
 
-def test_features_that_are_no_numbers_are_refused(files: tuple[Path, Path]) -> None:
+def test_features_that_are_not_finite_are_refused(files: tuple[Path, Path]) -> None:
     features, captions = files
     values = np.ones((6, 4))
     values[3, 1] = np.nan
     break_features(features, mean=values)
-    with pytest.raises(InputError, match=r"image '3.jpg' are not all finite .* 1 of 6 images"):
+    with pytest.raises(InputError, match=r"image '3.jpg' contain NaN or infinity .1 of 6 images"):
         read_data(features, captions)
 
 
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"names": [*NAMES[:5], "0.jpg"]}, FormatError, "'0.jpg' has features twice"),
-        ({"cls": np.ones((6, 2))}, InputError, r"which array has the features\?.*mean, cls"),
-        ({"split": ["train"] * 6}, InputError, "no images to validate with"),
+        ({"names": [*NAMES[:5], "0.jpg"]}, FormatError, "the image id '0.jpg' occurs twice"),
+        ({"cls": np.ones((6, 2))}, InputError, r"select the array of features.*mean, cls"),
+        ({"split": ["train"] * 6}, InputError, "the split 'val' has no images"),
     ],
 )
-def test_files_that_do_not_fit(
+def test_bad_feature_files(
     files: tuple[Path, Path], change: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     break_features(files[0], **change)
@@ -239,34 +239,34 @@ def test_files_that_are_not_features(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"no archive")
     with pytest.raises(FormatError, match=r"x\.npz: this is neither an \.npy nor an \.npz file"):
         read_features(tmp_path / "x.npz")
-    with pytest.raises(FormatError, match=r"are \.npz, \.npy"):
+    with pytest.raises(FormatError, match=r"expected \.npz, \.npy"):
         read_features(tmp_path / "x.csv")
     np.save(tmp_path / "y.npy", np.ones((2, 2)))
-    with pytest.raises(InputError, match="ids of its images are expected in"):
+    with pytest.raises(InputError, match=r"missing file .* with the image ids"):
         read_features(tmp_path / "y.npy")
 
 
-def test_a_line_that_is_no_caption_is_named(files: tuple[Path, Path]) -> None:
+def test_bad_caption_lines(files: tuple[Path, Path]) -> None:
     features, captions = files
     captions.write_text("0.jpg#0\tA dog .\n0.jpg a dog\n")
     with pytest.raises(FormatError, match="line 2: expected image#number"):
         read_data(features, captions)
 
 
-def test_words_that_a_vocabulary_lacks() -> None:
+def test_unknown_words() -> None:
     captions = [["a", "dog"], ["a", "cat"]]
-    strict, lenient = Vocabulary.count(captions), Vocabulary.count(captions, least=2)
+    strict, lenient = Vocabulary.count(captions), Vocabulary.count(captions, min_count=2)
     assert strict.decode(strict.encode(["a", "cat"])) == "a cat"
     assert lenient.encode(["a", "cat"]) == [4, 3]
-    with pytest.raises(InputError, match=r"image 'x' has the word 'horse'.* 3 words"):
+    with pytest.raises(InputError, match=r"image 'x': the word 'horse'.* 3 words"):
         strict.encode(["a", "horse"], "image 'x'")
 
 
-def test_invented_scenes_have_several_references_each() -> None:
-    data = invented_scenes(30, 5, 5)
+def test_synthetic_scenes_have_several_references() -> None:
+    data = synthetic_scenes(30, 5, 5)
     assert all(len(group) == 3 for group in data.train.references.values())
-    assert data.fingerprint == invented_scenes(30, 5, 5).fingerprint
-    assert data.fingerprint != invented_scenes(31, 5, 5).fingerprint
+    assert data.fingerprint == synthetic_scenes(30, 5, 5).fingerprint
+    assert data.fingerprint != synthetic_scenes(31, 5, 5).fingerprint
     lengths = [len(words) for group in data.train.captions for words in group]
     assert np.std(lengths) > 8, "references are uneven"
     assert not set(data.train.images) & set(data.test.images)
@@ -284,36 +284,39 @@ def test_the_families_of_figure_8() -> None:
     ("call", "message"),
     [
         (lambda: Losses(0.0), "needs cross-entropy or a reward"),
-        (lambda: Losses(retrieval=-1), "must not be negative"),
+        (lambda: Losses(retrieval=-1), "must be >= 0"),
         (lambda: Losses.of_family("kappa", 1), "no family of losses named 'kappa'"),
-        (lambda: Stage("x", epochs=0), "epochs of the stage 'x' must be 1"),
-        (lambda: Stage("x", losses=Losses(0, {"cider-d": 1}), samples=1), "no others"),
+        (lambda: Stage("x", epochs=0), "stage 'x': epochs must be at least 1"),
+        (lambda: Stage("x", losses=Losses(0, {"cider-d": 1}), samples=1), "no baseline"),
         (lambda: Stage("x", losses=Losses(self_cider=1), samples=2), "needs samples=3"),
-        (lambda: Stage("x", smoothing=1.0), "smoothing in"),
-        (lambda: Stage("x", hidden_words=2.0), r"hidden_words and scheduled are in \[0, 1\]"),
-        (lambda: Stage("x", sharpen=0.0), "sharpen must be greater than 0"),
-        (lambda: Stage("x", warm_up=1.0), "warm_up in"),
+        (lambda: Stage("x", label_smoothing=1.0), "label_smoothing in"),
+        (
+            lambda: Stage("x", word_dropout=2.0),
+            r"word_dropout and scheduled_sampling must be in \[0, 1\]",
+        ),
+        (lambda: Stage("x", logit_scale=0.0), "logit_scale must be > 0"),
+        (lambda: Stage("x", warmup=1.0), "warmup in"),
     ],
 )
-def test_settings_that_cannot_be(call: Callable[[], Any], message: str) -> None:
+def test_bad_settings(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         call()
 
 
-def test_the_rate_rises_and_falls() -> None:
-    stage = Stage("x", epochs=4, rate=1.0, warm_up=0.25, cool_down=True)
+def test_learning_rate_schedule() -> None:
+    stage = Stage("x", epochs=4, learning_rate=1.0, warmup=0.25, linear_decay=True)
     moments = ((0, 0.5), (1, 0.0), (2, 0.5), (3, 1.0))
-    assert [stage.rate_at(*moment) for moment in moments] == [0.5, 1.0, 0.5, 0.0]
-    assert Stage("x", epochs=4, rate=1.0, decay=0.5).rate_at(2, 0.7) == 0.25
+    assert [stage.learning_rate_at(*moment) for moment in moments] == [0.5, 1.0, 0.5, 0.0]
+    assert Stage("x", epochs=4, learning_rate=1.0, decay=0.5).learning_rate_at(2, 0.7) == 0.25
 
 
 def test_verdicts_follow_the_interval_over_seeds() -> None:
-    assert judge([0.10, 0.12, 0.11])[0] == "shows"
-    assert judge([-0.10, -0.12, -0.11])[0] == "opposite"
-    assert judge([0.10, 0.12, -0.11])[0] == "does not show"
-    assert judge([0.5]) == ("does not show", "+0.5000, one seed and no interval")
+    assert assess([0.10, 0.12, 0.11])[0] == "supported"
+    assert assess([-0.10, -0.12, -0.11])[0] == "contradicted"
+    assert assess([0.10, 0.12, -0.11])[0] == "not supported"
+    assert assess([0.5]) == ("not supported", "+0.5000, no interval for one seed")
     # Student's t for two degrees of freedom is 4.303.
-    assert judge([1.0, 2.0, 3.0])[1] == "+2.0000 [-0.4841, +4.4841]"
+    assert assess([1.0, 2.0, 3.0])[1] == "+2.0000 [-0.4841, +4.4841]"
 
 
 def test_repetition_counts_what_references_do_not_repeat() -> None:

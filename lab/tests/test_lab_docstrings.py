@@ -24,9 +24,9 @@ EXAMPLES = find_examples(lab)
 @cache
 def train_captioner() -> dict[str, Any]:
     """Return the names that examples use: a captioner after one epoch, and all of cidery_lab."""
-    data = lab.invented_scenes(12, 4, 4)
+    data = lab.synthetic_scenes(12, 4, 4)
     card = lab.ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
-    stages = [lab.Stage("xe", epochs=1, most_words=5)]
+    stages = [lab.Stage("xe", epochs=1, max_words=5)]
     run = lab.train(card, data, stages)
     names = {name: getattr(lab, name) for name in lab.__all__}
     return names | {"data": data, "card": card, "stages": stages, "run": run, "model": run.model}

@@ -13,7 +13,7 @@ import pytest
 from cidery.cli import main
 from cidery.errors import SettingError
 from cidery.markup import escape
-from cidery_lab import EXPERIMENTS, Lab, LabData, Scale, invented_scenes, run_experiment
+from cidery_lab import EXPERIMENTS, Lab, LabData, Scale, run_experiment, synthetic_scenes
 from cidery_lab.experiments import get_experiment
 from cidery_lab.running import find_commit
 
@@ -21,11 +21,11 @@ SCALE = Scale(
     hidden=6,
     epochs=1,
     reward_epochs=1,
-    batch=20,
+    batch_size=20,
     samples=2,
-    most_words=8,
+    max_words=8,
     set_size=2,
-    rate=4e-3,
+    learning_rate=4e-3,
 )
 OPTIONS: dict[str, dict[str, Any]] = {
     "balance": {"families": ("lambda",), "weights": (0.0, 1.0, 5.0)},
@@ -37,20 +37,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def data() -> LabData:
-    return invented_scenes(10, 4, 4)
+    return synthetic_scenes(10, 4, 4)
 
 
-def test_the_list_needs_no_torch(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_without_torch(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "list"]) == 0
-    shown = capsys.readouterr().out
-    assert all(name in shown for name in (*EXPERIMENTS, "att2in", "transformer"))
+    output = capsys.readouterr().out
+    assert all(name in output for name in (*EXPERIMENTS, "att2in", "transformer"))
     with pytest.raises(SettingError, match="no experiment named 'x'; known: repetition"):
         get_experiment("x")
 
 
 @pytest.mark.model
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_runs(name: str, data: LabData, tmp_path: Path) -> None:
+def test_experiments(name: str, data: LabData, tmp_path: Path) -> None:
     seeds = (0, 1) if name == "repetition" else (0,)
     lab = Lab(data, seeds=seeds, scale=SCALE, options=OPTIONS.get(name, {}))
     done = run_experiment(name, lab, tmp_path)
@@ -59,14 +59,18 @@ def test_every_experiment_runs(name: str, data: LabData, tmp_path: Path) -> None
     figures = [v for row in results["rows"] for v in row.values() if isinstance(v, float)]
     assert np.isfinite(figures).all()
     assert results["verdicts"]
-    assert {v["outcome"] for v in results["verdicts"]} <= {"shows", "does not show", "opposite"}
+    assert {v["outcome"] for v in results["verdicts"]} <= {
+        "supported",
+        "not supported",
+        "contradicted",
+    }
     page = (tmp_path / "index.html").read_text()
     assert all(escape(verdict.evidence) in page for verdict in done.findings.verdicts)
     assert page.count("data:image/svg") == len(done.findings.plots) > 0
 
 
 @pytest.mark.model
-def test_the_command_trains_and_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = [f"{n}.jpg" for n in range(12)]
     splits = ["train"] * 8 + ["val"] * 2 + ["test"] * 2
     values = np.random.default_rng(0).normal(size=(12, 4))
@@ -75,25 +79,25 @@ def test_the_command_trains_and_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "c.txt").write_text("".join(lines))
     files = ["--data", str(tmp_path / "f.npz"), "--captions", str(tmp_path / "c.txt")]
     twice = ["--data", f"{tmp_path / 'f.npz'}#features"]
-    small = ["--least", "1", "--hidden", "4", "--epochs", "1", "--reward-epochs", "1"]
-    output = ["-o", str(tmp_path / "out")]
-    assert main(["lab", "train", *files, *twice, *small, *output, "--reward", "cider-d"]) == 0
-    shown = capsys.readouterr()
-    assert "cider-d, test, 3 beams: cider-d" in shown.out
-    assert "cross-entropy, epoch 1: cross-entropy" in shown.err
+    small = ["--min-count", "1", "--hidden", "4", "--epochs", "1", "--reward-epochs", "1"]
+    folder = ["-o", str(tmp_path / "out")]
+    assert main(["lab", "train", *files, *twice, *small, *folder, "--reward", "cider-d"]) == 0
+    output = capsys.readouterr()
+    assert "cider-d, test, 3 beams: cider-d" in output.out
+    assert "cross-entropy, epoch 1: cross-entropy" in output.err
     assert (tmp_path / "out" / "cider-d" / "log.svg").exists()
     results = json.loads((tmp_path / "out" / "cider-d" / "results.json").read_text())
     assert results["data"]["features"] == [8]
-    assert f"cider-d {results['test']['3 beams']['cider-d']:.4f}" in shown.out
+    assert f"cider-d {results['test']['3 beams']['cider-d']:.4f}" in output.out
     assert results["log"][0]["reward"] >= 0
     chosen = ["--generators", "rs,beam", "--seeds", "1", "--test-images", "2"]
-    assert main(["lab", "run", "generators", *files, *small, *output, *chosen]) == 0
-    shown = capsys.readouterr()
-    assert "one seed and no interval" in shown.out
+    assert main(["lab", "run", "generators", *files, *small, *folder, *chosen]) == 0
+    output = capsys.readouterr()
+    assert "no interval for one seed" in output.out
     assert (tmp_path / "out" / "generators" / "index.html").exists()
     assert main(["lab", "run", "generators", *files[:2]]) == 2
-    assert "give both --data and --captions" in capsys.readouterr().err
-    assert main(["lab", "train", *files, *output, "--model", "x"]) == 2
+    assert "--data and --captions must be given together" in capsys.readouterr().err
+    assert main(["lab", "train", *files, *folder, "--model", "x"]) == 2
     assert "no model named 'x'" in capsys.readouterr().err
 
 
@@ -106,7 +110,7 @@ def make_repository(folder: Path) -> str:
     return found.stdout.strip()
 
 
-def test_the_commit_is_that_of_cidery(tmp_path: Path) -> None:
+def test_commit_of_cidery_only(tmp_path: Path) -> None:
     """A package in the `.venv` of a user's repository has no commit."""
     user, checkout = tmp_path / "user", tmp_path / "cidery"
     installed = user / ".venv" / "lib" / "python3.11" / "site-packages" / "cidery_lab"

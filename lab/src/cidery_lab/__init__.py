@@ -1,12 +1,12 @@
-"""Train captioners on features of images, and try the claims of papers (extra `train`).
+"""Training of captioners on image features, and experiments that test claims of papers.
 
 ```python
-from cidery_lab import ModelCard, Stage, describe_images, invented_scenes, train
+from cidery_lab import ModelCard, Stage, caption_images, synthetic_scenes, train
 
-data = invented_scenes(train=12, val=4, test=4)
+data = synthetic_scenes(train=12, val=4, test=4)
 card = ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
 run = train(card, data, [Stage("cross-entropy", epochs=1)])
-describe_images(run.model, data, data.test, beams=3)
+caption_images(run.model, data, data.test, beams=3)
 ```
 """
 

@@ -1,10 +1,10 @@
 from .checkpoints import load_model as load_model
 from .data import LabData as LabData
 from .data import Vocabulary as Vocabulary
-from .data import invented_scenes as invented_scenes
 from .data import read_data as read_data
 from .data import read_features as read_features
-from .evaluation import describe_images as describe_images
+from .data import synthetic_scenes as synthetic_scenes
+from .evaluation import caption_images as caption_images
 from .evaluation import score_captions as score_captions
 from .experiments import EXPERIMENTS as EXPERIMENTS
 from .experiments.base import Findings as Findings

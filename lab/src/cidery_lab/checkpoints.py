@@ -1,4 +1,4 @@
-"""Checkpoints: written completely or not at all, read without running what they hold."""
+"""Checkpoints: written atomically, read without executing code."""
 
 from __future__ import annotations
 
@@ -19,38 +19,32 @@ from cidery_lab.models import build_model
 from cidery_lab.models.base import Captioner, ModelCard
 from cidery_lab.stages import Stage
 
-FORMAT = "cidery lab checkpoint 1"
+FORMAT = "cidery lab checkpoint 2"
 
 
 @dataclass(eq=False)
 class Checkpoint:
-    """How far a run is."""
+    """State of a run."""
 
     stage: int
     epoch: int = 0
     step: int = 0
-    worse: int = 0
-    """Epochs since the best one."""
+    epochs_since_best: int = 0
     best_score: float = -1.0
     best: dict[str, Any] | None = None
-    """The weights of the best epoch."""
+    """Weights of the best epoch."""
     model: dict[str, Any] = field(default_factory=dict)
     optimizer: dict[str, Any] | None = None
     signals: dict[str, Any] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
     sums: dict[str, float] = field(default_factory=dict)
-    """Of what the steps of this epoch measured."""
+    """Sums of the log values of this epoch's steps."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     reward_seconds: float = 0.0
 
-    @classmethod
-    def begin(cls, stage: int) -> Checkpoint:
-        """Return the start of a stage."""
-        return cls(stage)
-
     def add(self, values: Mapping[str, float], times: tuple[float, float, float]) -> None:
-        """Take up what a step measured, and its seconds: by the clock, of CPUs, for the reward."""
+        """Add log values of a step and its seconds: wall clock, CPU, reward."""
         for name, value in values.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
         self.seconds += times[0]
@@ -62,21 +56,21 @@ class Checkpoint:
         return {name: value / max(1, self.step) for name, value in self.sums.items()}
 
     def finish_epoch(self, score: float, model: Captioner, *, keep_best: bool) -> None:
-        """Go on to the next epoch; keep the weights if they are the best so far."""
+        """Advance to the next epoch; store the weights if they are the best so far."""
         if not keep_best:
             pass
         elif score > self.best_score:
-            self.best_score, self.worse = score, 0
+            self.best_score, self.epochs_since_best = score, 0
             self.best = {name: value.clone() for name, value in model.state_dict().items()}
         else:
-            self.worse += 1
+            self.epochs_since_best += 1
         self.epoch, self.step = self.epoch + 1, 0
         self.sums, self.seconds, self.cpu_seconds, self.reward_seconds = {}, 0.0, 0.0, 0.0
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What makes two runs the same."""
+    """Identity of a run: two runs with equal fields are the same."""
 
     card: Mapping[str, Any]
     data: str
@@ -85,7 +79,7 @@ class Identity:
     stages: tuple[str, ...]
     batches: tuple[int, ...]
     start: str
-    """A digest of the weights that the run started from."""
+    """Digest of the initial weights."""
 
     @classmethod
     def make(
@@ -100,15 +94,15 @@ class Identity:
             card.as_dict(),
             data.fingerprint,
             data.name,
-            json.dumps([data.vocabulary.words, data.vocabulary.knows_unknown]),
+            json.dumps([data.vocabulary.words, data.vocabulary.has_unknown]),
             tuple(stage.identify() for stage in stages),
-            tuple(stage.batch for stage in stages),
+            tuple(stage.batch_size for stage in stages),
             digest.hexdigest()[:16],
         )
 
 
 def save_checkpoint(file: Path, progress: Checkpoint, identity: Identity) -> None:
-    """Write a checkpoint; after a failure the one before is still there."""
+    """Write a checkpoint atomically."""
     content = {
         "format": FORMAT,
         "identity": json.dumps(vars(identity)),
@@ -120,7 +114,7 @@ def save_checkpoint(file: Path, progress: Checkpoint, identity: Identity) -> Non
 
 
 def load_checkpoint(file: Path, identity: Identity, device: torch.device) -> Checkpoint | None:
-    """Return the checkpoint of this run, None if there is none; that of another is an error."""
+    """Return the checkpoint of this run, or None; one of another run is an error."""
     if not file.exists():
         return None
     content = _read(file, device)
@@ -130,14 +124,14 @@ def load_checkpoint(file: Path, identity: Identity, device: torch.device) -> Che
     )
     _compare(file, identity, known, progress.stage)
     if known["batches"][progress.stage] != identity.batches[progress.stage]:
-        # Another size of batch cuts the epoch otherwise: it begins again.
+        # Another batch size changes the batches: the epoch starts again.
         progress.step, progress.sums = 0, {}
     return progress
 
 
 def _compare(file: Path, identity: Identity, known: Mapping[str, Any], reached: int) -> None:
-    """Raise an error that says in what a checkpoint's run differs from this one."""
-    advice = "name another folder, or remove the file"
+    """Raise an error for a checkpoint of another run."""
+    advice = "use another folder, or remove the file"
     for name, value in identity.card.items():
         if known["card"].get(name) != value:
             raise MismatchError(
@@ -146,21 +140,21 @@ def _compare(file: Path, identity: Identity, known: Mapping[str, Any], reached: 
             )
     if known["data"] != identity.data:
         raise MismatchError(
-            f"{file} is a checkpoint of other data ({known['data_name']}, {known['data']}; these "
-            f"are {identity.data_name}, {identity.data}); {advice}"
+            f"{file} is a checkpoint of other data: {known['data_name']} ({known['data']}), not "
+            f"{identity.data_name} ({identity.data}); {advice}"
         )
     if known["start"] != identity.start:
-        raise MismatchError(f"{file} is a checkpoint of a run from other weights; {advice}")
+        raise MismatchError(f"{file} is a checkpoint of a run with other initial weights; {advice}")
     if reached >= len(identity.stages):
         raise MismatchError(
-            f"{file} is at stage {reached + 1} of a run, and this run has "
-            f"{len(identity.stages)}; {advice}"
+            f"{file} is at stage {reached + 1}, but this run has {len(identity.stages)} stages; "
+            f"{advice}"
         )
-    for number, (ours, theirs) in enumerate(zip(identity.stages, known["stages"], strict=False)):
-        if ours != theirs and number <= reached:
+    for number, (current, saved) in enumerate(zip(identity.stages, known["stages"], strict=False)):
+        if current != saved and number <= reached:
             raise MismatchError(
                 f"{file} was trained with other settings in stage {number + 1} "
-                f"({_find_difference(json.loads(ours), json.loads(theirs))}); {advice}"
+                f"({_find_difference(json.loads(current), json.loads(saved))}); {advice}"
             )
 
 
@@ -180,26 +174,25 @@ def load_model(
     progress = content["progress"]
     model.load_state_dict(progress["best"] or progress["model"])
     model.eval()
-    words, knows_unknown = json.loads(identity["vocabulary"])
-    return model, Vocabulary(tuple(words), knows_unknown)
+    words, has_unknown = json.loads(identity["vocabulary"])
+    return model, Vocabulary(tuple(words), has_unknown)
 
 
 def _read(file: Path, device: torch.device) -> dict[str, Any]:
     try:
-        # weights_only: tensors and plain values; nothing in the file is run.
+        # weights_only: tensors and plain values, no code.
         content = torch.load(file, map_location=device, weights_only=True)
     except OSError:
         raise
     except Exception as error:
         raise DataError(
-            f"{file} cannot be read as a checkpoint ({type(error).__name__}); it is damaged, or "
-            "not a checkpoint of cidery's lab"
+            f"{file} is damaged, or not a checkpoint of cidery-lab ({type(error).__name__})"
         ) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"{file} is not a checkpoint of cidery's lab")
+        raise DataError(f"{file} is not a checkpoint of this version of cidery-lab")
     return content
 
 
-def _find_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    name = next(name for name in ours if ours[name] != theirs.get(name))
-    return f"{name} was {theirs.get(name)!r}, and is {ours[name]!r}"
+def _find_difference(current: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
+    name = next(name for name in current if current[name] != saved.get(name))
+    return f"{name} was {saved.get(name)!r}, and is {current[name]!r}"

@@ -1,9 +1,9 @@
-"""What captioners are trained on: features by image, captions, splits and a vocabulary.
+"""Training data: features by image, captions, splits and a vocabulary.
 
 ```python
-from cidery_lab import invented_scenes
+from cidery_lab import synthetic_scenes
 
-data = invented_scenes(train=20, val=5, test=5)
+data = synthetic_scenes(train=20, val=5, test=5)
 len(data.train), data.width   # (20, 43)
 ```
 """
@@ -34,36 +34,36 @@ from cidery_lab.scenes import make_scenes
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
 SPLITS = ("train", "val", "test")
-OTHER_NAMES = {"dev": "val", "valid": "val", "validation": "val", "training": "train"}
-"""What other data sets call our splits."""
-IDS = ("names", "ids", "image_ids", "images", "image_id", "filenames")
-"""The arrays of an .npz or HDF5 file that may hold image ids."""
+SPLIT_ALIASES = {"dev": "val", "valid": "val", "validation": "val", "training": "train"}
+"""Names of splits in other data sets."""
+ID_ARRAYS = ("names", "ids", "image_ids", "images", "image_id", "filenames")
+"""Names of arrays of image ids in .npz and HDF5 files."""
 FeatureFiles: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-"""One file of features, or several whose features are joined."""
+"""One file of features, or several whose features are concatenated."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words that a captioner knows; ids 0 to 3 are special."""
+    """Vocabulary of a captioner; ids 0 to 3 are special tokens."""
 
     words: tuple[str, ...]
-    """By id, the special ones first."""
-    knows_unknown: bool = True
-    """Whether a word that is not among them is read as `<unk>`; it is never written."""
+    """Words by id, special tokens first."""
+    has_unknown: bool = True
+    """Encode unknown words as `<unk>`, which is never generated; otherwise they are errors."""
 
     @classmethod
-    def count(cls, captions: Iterable[Sequence[str]], least: int = 1) -> Vocabulary:
-        """Take the words that occur at least so often, the most frequent first.
+    def count(cls, captions: Iterable[Sequence[str]], min_count: int = 1) -> Vocabulary:
+        """Return the vocabulary of the words that occur at least `min_count` times.
 
         ```python
-        Vocabulary.count([["a", "dog"], ["a", "cat"]], least=2).words[4:]   # ("a",)
+        Vocabulary.count([["a", "dog"], ["a", "cat"]], min_count=2).words[4:]   # ("a",)
         ```
         """
-        if least < 1:
-            raise SettingError(f"least is the number of times a word occurs, not {least}")
+        if min_count < 1:
+            raise SettingError(f"min_count must be at least 1, not {min_count}")
         counts = Counter(word for caption in captions for word in caption)
-        kept = sorted((-n, word) for word, n in counts.items() if n >= least)
-        return cls((*SPECIAL, *(word for _, word in kept)), knows_unknown=least > 1)
+        kept = sorted((-n, word) for word, n in counts.items() if n >= min_count)
+        return cls((*SPECIAL, *(word for _, word in kept)), has_unknown=min_count > 1)
 
     @cached_property
     def ids(self) -> Mapping[str, int]:
@@ -74,20 +74,20 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, words: Sequence[str], where: str = "a caption") -> list[int]:
-        """Return ids without begin and end; a word that is not known is `<unk>` or an error."""
-        if self.knows_unknown:
+        """Return ids without begin and end; an unknown word is `<unk>` or an error."""
+        if self.has_unknown:
             return [self.ids.get(word, UNKNOWN) for word in words]
         try:
             return [self.ids[word] for word in words]
         except KeyError as error:
             raise InputError(
-                f"{where} has the word {error.args[0]!r}, which is not among the "
-                f"{len(self) - len(SPECIAL)} words of the vocabulary; make the vocabulary from "
-                "these captions, or with least=2 or more, so that rare words are read as <unk>"
+                f"{where}: the word {error.args[0]!r} is not in the vocabulary of "
+                f"{len(self) - len(SPECIAL)} words; build the vocabulary from these captions, or "
+                "with min_count=2 or more, which encodes unknown words as <unk>"
             ) from None
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Return the words before the end."""
+        """Return the text before the end token."""
         words = []
         for token in tokens:
             if token == EOS:
@@ -105,13 +105,13 @@ class Features:
     values: NDArray[Any]
     """[images, width] or [images, regions, width]"""
     splits: tuple[str, ...] | None = None
-    """The split of each image, where the file says it."""
+    """Split of each image, if the file has it."""
     name: str = "features"
 
     def __post_init__(self) -> None:
         if self.values.ndim not in (2, 3) or 0 in self.values.shape:
             raise FormatError(
-                f"{self.name}: features have the shape (images, width) or (images, regions, "
+                f"{self.name}: features must have the shape (images, width) or (images, regions, "
                 f"width), not {self.values.shape}"
             )
         if len(self.ids) != len(self.values):
@@ -119,38 +119,36 @@ class Features:
                 f"{self.name}: {len(self.ids)} ids for the features of {len(self.values)} images"
             )
         if self.splits is not None and len(self.splits) != len(self.ids):
-            raise FormatError(
-                f"{self.name}: {len(self.splits)} splits are said for {len(self.ids)} images"
-            )
+            raise FormatError(f"{self.name}: {len(self.splits)} splits for {len(self.ids)} images")
         if len(set(self.ids)) != len(self.ids):
             twice = next(name for name, n in Counter(self.ids).items() if n > 1)
-            raise FormatError(f"{self.name}: image {twice!r} has features twice")
+            raise FormatError(f"{self.name}: the image id {twice!r} occurs twice")
         finite = np.isfinite(self.values).reshape(len(self.values), -1).all(1)
         if not finite.all():
             first = self.ids[int(np.argmin(finite))]
             raise InputError(
-                f"{self.name}: the features of image {first!r} are not all finite (NaN or "
-                f"infinite; so are those of {int((~finite).sum())} of {len(finite)} images); "
-                "compute them again, or leave these images out"
+                f"{self.name}: the features of image {first!r} contain NaN or infinity "
+                f"({int((~finite).sum())} of {len(finite)} images); compute them again, or remove "
+                "these images"
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The images of one split, with their captions as words."""
+    """Images of one split, with tokenized captions."""
 
     images: tuple[str, ...]
     features: NDArray[np.float32]
     """float32[images, width] or float32[images, regions, width]"""
     captions: tuple[tuple[tuple[str, ...], ...], ...]
-    """Of each image: its references, as words."""
+    """Tokenized references of each image."""
 
     def __len__(self) -> int:
         return len(self.images)
 
     @cached_property
     def references(self) -> Mapping[str, list[str]]:
-        """The captions of each image, as text whose words are separated by blanks."""
+        """References of each image, as text with words separated by spaces."""
         return MappingProxyType(
             {
                 image: [" ".join(words) for words in group]
@@ -158,8 +156,8 @@ class Split:
             }
         )
 
-    def take(self, count: int | None) -> Split:
-        """Return the first images only."""
+    def head(self, count: int | None) -> Split:
+        """Return the first `count` images. Default: all."""
         if count is None or count >= len(self):
             return self
         return Split(self.images[:count], self.features[:count], self.captions[:count])
@@ -167,7 +165,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class LabData:
-    """Images to train, validate and test with, and the vocabulary of the training captions."""
+    """Training, validation and test images, and the vocabulary of the training captions."""
 
     name: str
     train: Split
@@ -181,26 +179,26 @@ class LabData:
         name: str,
         splits: Mapping[str, Split],
         *,
-        least: int = 1,
-        most_words: int = 60,
+        min_count: int = 1,
+        max_words: int = 60,
         parts: Sequence[int] = (),
     ) -> LabData:
-        """Count the vocabulary, standardize features by the training images, and check the rest.
+        """Build the vocabulary, standardize features by the training images, and check the splits.
 
-        `parts` are the widths of the feature files that stand side by side, if there are several.
+        `parts` are the widths of concatenated feature files, if there are several.
         """
         for split in SPLITS:
             if split not in splits or not len(splits[split]):
                 raise InputError(
-                    f"{name}: there are no images to {_PURPOSES[split]} (split {split!r}); there "
-                    f"are {', '.join(f'{len(s)} in {n!r}' for n, s in splits.items()) or 'none'}"
+                    f"{name}: the split {split!r} has no images; there are "
+                    f"{', '.join(f'{len(s)} in {n!r}' for n, s in splits.items()) or 'none'}"
                 )
         captions = [
-            words[:most_words] for group in splits["train"].captions for words in group if words
+            words[:max_words] for group in splits["train"].captions for words in group if words
         ]
-        vocabulary = Vocabulary.count(captions, least)
+        vocabulary = Vocabulary.count(captions, min_count)
         if len(vocabulary) == len(SPECIAL):
-            raise InputError(f"{name}: no word occurs {least} times in the training captions")
+            raise InputError(f"{name}: no word occurs {min_count} times in the training captions")
         mean, scale = _measure_spread(splits["train"].features, parts)
         scaled = {}
         for split, found in splits.items():
@@ -211,7 +209,7 @@ class LabData:
 
     @property
     def width(self) -> int:
-        """How many features an image, or a region, has."""
+        """Number of features of an image or region."""
         return int(self.train.features.shape[-1])
 
     @cached_property
@@ -223,7 +221,7 @@ class LabData:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What a checkpoint knows its data by: images, captions, features and vocabulary."""
+        """Digest of images, captions, features and vocabulary, for checkpoints."""
         digest = hashlib.sha256(json.dumps([self.vocabulary.words]).encode())
         for split in (self.train, self.val, self.test):
             digest.update(json.dumps([split.images, split.captions]).encode())
@@ -232,7 +230,7 @@ class LabData:
         return digest.hexdigest()[:16]
 
     def describe(self) -> dict[str, Any]:
-        """Return what a page says of the data."""
+        """Return name, sizes and statistics of the data."""
         lengths = [len(words) for group in self.train.captions for words in group]
         return {
             "name": self.name,
@@ -251,25 +249,22 @@ class LabData:
 def _measure_spread(
     seen: NDArray[np.float32], parts: Sequence[int]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the mean of each column, and what it is divided by."""
+    """Return mean and scale of each column."""
     axes = tuple(range(seen.ndim - 1))
     variance = seen.var(axes)
-    # Columns that are nearly constant must not become noise, by the measure of their own file.
+    # A floor per file: columns that are nearly constant must not become noise.
     blocks = np.split(variance, np.cumsum(parts)[:-1]) if parts else [variance]
     floors = [np.full(len(b), max(0.1 * float(b.mean()), 1e-12), b.dtype) for b in blocks]
     return seen.mean(axes), np.sqrt(variance + np.concatenate(floors))
 
 
-_PURPOSES = {"train": "train with", "val": "validate with", "test": "test with"}
-
-
-def invented_scenes(
+def synthetic_scenes(
     train: int = 1600, val: int = 100, test: int = 200, references: int = 3
 ) -> LabData:
-    """Return invented scenes as data; every run sees the same ones.
+    """Return the synthetic scenes, which are the same in every run.
 
     ```python
-    data = invented_scenes(train=20, val=5, test=5)
+    data = synthetic_scenes(train=20, val=5, test=5)
     data.train.references["scene-1-0"]
     ```
     """
@@ -281,7 +276,7 @@ def invented_scenes(
             np.stack([scene.features for scene in scenes.values()]),
             tuple(tuple(tuple(r.split()) for r in s.references) for s in scenes.values()),
         )
-    return LabData.build("invented scenes", splits)
+    return LabData.build("synthetic scenes", splits)
 
 
 def read_data(
@@ -290,7 +285,7 @@ def read_data(
     *,
     array: str | None = None,
     splits: str | os.PathLike[str] | None = None,
-    least: int = 5,
+    min_count: int = 5,
     missing: str = "error",
     tokenizer: Any = None,
     language: str | None = None,
@@ -298,63 +293,64 @@ def read_data(
     """Read features and captions of the same images.
 
     Args:
-        features: .npz, .npy or HDF5; see `read_features`. Of several files, an image's features
-            stand side by side, one vector beside each of its regions.
+        features: .npz, .npy or HDF5; see `read_features`. Features of several files are
+            concatenated; one vector per image is repeated for each region.
         captions: Any file that `read_references` reads, or Flickr8k's own (`image#0<tab>text`).
-            Karpathy's JSON says the splits as well.
-        array: The name of the array of features, where the file has several.
-        splits: {image: split} as JSON, where neither the features nor the captions say it.
-        least: How often a word occurs in the training captions to be in the vocabulary.
-        missing: `"error"`, or `"skip"`, which leaves out images without features or captions.
+            Karpathy's JSON also contains the splits.
+        array: Name of the array of features, if the file has several.
+        splits: JSON file {image: split}, if neither features nor captions contain it.
+        min_count: Minimum number of occurrences of a word of the vocabulary.
+        missing: `"error"`, or `"skip"`: ignore images without features or captions.
         tokenizer: As in `score`.
         language: As in `score`.
     """
     if missing not in ("error", "skip"):
-        raise SettingError(f'missing is "error" or "skip", not {missing!r}')
+        raise SettingError(f'missing must be "error" or "skip", not {missing!r}')
     files = _list_files(features)
     if array is not None and len(files) > 1:
         raise SettingError(
-            f"array= (--array) names the array of one file, and there are {len(files)}; write it "
-            f"behind each file's name: {os.fspath(files[0])}#{array}"
+            f"array (--array) is valid for one file, not for {len(files)}; append it to each file "
+            f"name: {os.fspath(files[0])}#{array}"
         )
     read = [read_features(file, array) for file in files]
-    references, said = _read_captions(captions, {image for found in read for image in found.ids})
+    references, split_of = _read_captions(
+        captions, {image for found in read for image in found.ids}
+    )
     if splits is not None:
-        said = _read_splits(splits)
-    elif said is None:
-        said = _agree_on_splits(read)
-    if said is None:
+        split_of = _read_splits(splits)
+    elif split_of is None:
+        split_of = _merge_splits(read)
+    if split_of is None:
         raise InputError(
-            f"neither {' nor '.join(found.name for found in read)} nor {captions} says which "
-            "images are to train, validate and test "
-            'with; give splits, a JSON file {image: "train"|"val"|"test"}'
+            f"neither {' nor '.join(found.name for found in read)} nor {captions} contains "
+            'splits; pass splits (--splits), a JSON file {image: "train"|"val"|"test"}'
         )
-    chosen = _match(read, references, said, missing, str(captions))
-    cut = choose_tokenizer(tokenizer, language)
+    chosen = _match(read, references, split_of, missing, str(captions))
+    tokenize = choose_tokenizer(tokenizer, language)
     found: dict[str, Split] = {}
     for split, images in chosen.items():
         texts = [text for image in images for text in references[image]]
-        tokens = iter(cut(texts).form(SPLIT).tokens())
+        tokens = iter(tokenize(texts).form(SPLIT).tokens())
         groups = tuple(tuple(tuple(next(tokens)) for _ in references[image]) for image in images)
         found[split] = Split(tuple(images), _join(read, images), groups)
     parts = [int(one.values.shape[-1]) for one in read]
-    return LabData.build(Path(captions).stem, found, least=least, parts=parts)
+    return LabData.build(Path(captions).stem, found, min_count=min_count, parts=parts)
 
 
 def _list_files(features: FeatureFiles) -> list[str | os.PathLike[str]]:
     files = [features] if isinstance(features, (str, os.PathLike)) else list(features)
     if not files:
-        raise SettingError("there is no file of features to read")
+        raise SettingError("features must contain at least one file")
     return files
 
 
 def _join(files: Sequence[Features], images: Sequence[str]) -> NDArray[np.float32]:
-    """Put the features of each image side by side; one vector stands beside each of its regions."""
+    """Concatenate the features of each image; one vector is repeated for each region."""
     regions = {found.values.shape[1]: found.name for found in files if found.values.ndim == 3}
     if len(regions) > 1:
-        said = " and ".join(f"{count} in {name}" for count, name in regions.items())
+        counts = " and ".join(f"{count} in {name}" for count, name in regions.items())
         raise MismatchError(
-            f"images have different numbers of regions ({said}); join files with as many regions, "
+            f"files have different numbers of regions ({counts}); use files with the same number, "
             "or with one vector per image"
         )
     values = []
@@ -367,56 +363,57 @@ def _join(files: Sequence[Features], images: Sequence[str]) -> NDArray[np.float3
     return values[0] if len(values) == 1 else np.concatenate(values, -1)
 
 
-def _agree_on_splits(files: Sequence[Features]) -> dict[str, str] | None:
-    """Return the split of each image as the files of features say it; they may not differ."""
-    said: dict[str, str] = {}
-    by: dict[str, str] = {}
+def _merge_splits(files: Sequence[Features]) -> dict[str, str] | None:
+    """Return the split of each image from the files of features, which must agree."""
+    split_of: dict[str, str] = {}
+    source_of: dict[str, str] = {}
     for found in files:
         splits = found.splits or ()
         for image, split in zip(found.ids if splits else (), splits, strict=True):
-            if said.setdefault(image, split) != split:
+            if split_of.setdefault(image, split) != split:
                 raise MismatchError(
-                    f"image {image!r} is in the split {said[image]!r} in {by[image]} and in "
-                    f"{split!r} in {found.name}; give splits (--splits), a JSON file "
-                    '{image: "train"|"val"|"test"}, which goes before both'
+                    f"image {image!r} has the split {split_of[image]!r} in {source_of[image]} and "
+                    f"{split!r} in {found.name}; pass splits (--splits), a JSON file "
+                    '{image: "train"|"val"|"test"}'
                 )
-            by.setdefault(image, found.name)
-    return said or None
+            source_of.setdefault(image, found.name)
+    return split_of or None
 
 
 def _match(
     files: Sequence[Features],
     references: Mapping[str, list[str]],
-    said: Mapping[str, str],
+    split_of: Mapping[str, str],
     missing: str,
     captions: str,
 ) -> dict[str, list[str]]:
     """Return the images of each split that have features in all files, and captions."""
-    wanted = {i: OTHER_NAMES.get(s, s) for i, s in said.items() if OTHER_NAMES.get(s, s) in SPLITS}
+    wanted = {
+        i: SPLIT_ALIASES.get(s, s) for i, s in split_of.items() if SPLIT_ALIASES.get(s, s) in SPLITS
+    }
     placed = set(files[0].ids).intersection(*(found.ids for found in files[1:]))
     features = " and ".join(found.name for found in files)
-    without = [image for image in wanted if image in references and image not in placed]
-    silent = [image for image in wanted if image in placed and image not in references]
+    without_features = [image for image in wanted if image in references and image not in placed]
+    without_captions = [image for image in wanted if image in placed and image not in references]
     both = [image for image in wanted if image in placed and image in references]
     if not both:
         sources = [*((found.name, found.ids) for found in files), (captions, references)]
-        shown = ", ".join(f"{name} like {next(iter(ids), 'none')!r}" for name, ids in sources)
+        shown = ", ".join(f"{name} has {next(iter(ids), 'none')!r}" for name, ids in sources)
         raise MismatchError(
-            f"no image has both features and captions: images are named in {shown}; are these "
-            "the captions of other images?"
+            f"no image has both features and captions; check the image ids: {shown}"
         )
-    if missing == "error" and without:
-        lacking = next(found.name for found in files if without[0] not in found.ids)
+    if missing == "error" and without_features:
+        source = next(found.name for found in files if without_features[0] not in found.ids)
         raise MismatchError(
-            f"image {without[0]!r} has captions in {captions} but no features in {lacking} "
-            f"({len(without)} of {len(wanted)} images); "
-            'pass missing="skip" (--missing skip) to leave such images out'
+            f"image {without_features[0]!r} has captions in {captions} but no features in "
+            f"{source} ({len(without_features)} of {len(wanted)} images); "
+            'pass missing="skip" (--missing skip) to ignore such images'
         )
-    if missing == "error" and silent:
+    if missing == "error" and without_captions:
         raise MismatchError(
-            f"image {silent[0]!r} has features in {features} but no captions in {captions} "
-            f"({len(silent)} of {len(wanted)} images); "
-            'pass missing="skip" (--missing skip) to leave such images out'
+            f"image {without_captions[0]!r} has features in {features} but no captions in "
+            f"{captions} ({len(without_captions)} of {len(wanted)} images); "
+            'pass missing="skip" (--missing skip) to ignore such images'
         )
     return {split: [image for image in both if wanted[image] == split] for split in SPLITS}
 
@@ -424,7 +421,7 @@ def _match(
 def _read_captions(
     path: str | os.PathLike[str], known: set[str]
 ) -> tuple[Mapping[str, list[str]], dict[str, str] | None]:
-    """Return the captions of each image, and its split where the file says so."""
+    """Return the captions of each image, and its split if the file has it."""
     file = Path(path)
     if file.suffix == ".json":
         document = json.loads(file.read_text(encoding="utf-8"))
@@ -439,22 +436,22 @@ def _read_captions(
 def _read_karpathy(
     images: Sequence[Mapping[str, Any]], known: set[str], name: str
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Read one of Karpathy's files; images are called as the features call them."""
-    references, said = {}, {}
+    """Read one of Karpathy's files, with the image ids of the features."""
+    references, split_of = {}, {}
     fields = ("filename", "cocoid", "imgid")
     field = next((f for f in fields if any(str(i.get(f)) in known for i in images)), fields[0])
     for number, image in enumerate(images, 1):
         try:
             key = str(image[field])
             references[key] = [str(sentence["raw"]) for sentence in image["sentences"]]
-            said[key] = str(image["split"])
+            split_of[key] = str(image["split"])
         except (KeyError, TypeError) as error:
             raise FormatError(
                 f"{name}, image {number}: expected filename, split and sentences with raw text, "
                 f"as in Karpathy's files; {error} is missing"
             ) from None
-    # Karpathy's `restval` is trained with, as everybody does.
-    return references, {i: "train" if s == "restval" else s for i, s in said.items()}
+    # `restval` belongs to the training images, as is usual.
+    return references, {i: "train" if s == "restval" else s for i, s in split_of.items()}
 
 
 def _read_flickr(file: Path) -> dict[str, list[str]]:
@@ -487,9 +484,9 @@ def read_features(path: str | os.PathLike[str], array: str | None = None) -> Fea
 
     An .npz or HDF5 file has the ids as `names` or `ids`, the features as another array, perhaps
     `split`, and `scale` and `offset` for features that were rounded to integers: value * scale +
-    offset. Where there are several arrays, `array` or `FILE#ARRAY` says which one. HDF5 may also
-    have one data set per image, named by its id. An .npy file has its ids beside it, one per line,
-    in a file of the same name that ends in .txt.
+    offset. `array` or `FILE#ARRAY` selects one of several arrays. HDF5 may also have one data set
+    per image, named by its id. The ids of an .npy file are read from a .txt file of the same name,
+    one per line.
     """
     file = Path(path)
     if array is None and "#" in file.name and not file.exists():
@@ -499,21 +496,21 @@ def read_features(path: str | os.PathLike[str], array: str | None = None) -> Fea
     if file.suffix == ".npz":
         arrays = read_arrays(file)
         if not isinstance(arrays, dict):
-            raise FormatError(f"{path}: this is an .npy file; give it that ending")
-        return _take(arrays, array, str(path))
+            raise FormatError(f"{path}: this is an .npy file; rename it")
+        return _select_array(arrays, array, str(path))
     if file.suffix == ".npy":
         ids = file.with_suffix(".txt")
         if not ids.exists():
-            raise InputError(f"{path}: the ids of its images are expected in {ids}, one per line")
+            raise InputError(f"{path}: missing file {ids} with the image ids, one per line")
         values = read_arrays(file)
         if isinstance(values, dict):
-            raise FormatError(f"{path}: this is an .npz file; give it that ending")
+            raise FormatError(f"{path}: this is an .npz file; rename it")
         return Features(
             tuple(ids.read_text("utf-8").split("\n")[: len(values)]), values, None, str(path)
         )
     if file.suffix in (".h5", ".hdf5"):
         return _read_hdf5(file, array)
-    raise FormatError(f"{path}: features are .npz, .npy, .h5 or .hdf5 files, not {file.suffix!r}")
+    raise FormatError(f"{path}: expected .npz, .npy, .h5 or .hdf5, not {file.suffix!r}")
 
 
 def _read_hdf5(file: Path, array: str | None) -> Features:
@@ -524,20 +521,22 @@ def _read_hdf5(file: Path, array: str | None) -> Features:
     except OSError as error:
         raise FormatError(f"{file}: cannot be read as HDF5: {error}") from None
     with opened:
-        if any(name in opened for name in IDS):
-            return _take({name: np.asarray(opened[name]) for name in opened}, array, str(file))
+        if any(name in opened for name in ID_ARRAYS):
+            return _select_array(
+                {name: np.asarray(opened[name]) for name in opened}, array, str(file)
+            )
         values = [np.asarray(opened[name]) for name in opened]
         if len({value.shape for value in values}) != 1:
-            raise FormatError(f"{file}: images have features of different shapes")
+            raise FormatError(f"{file}: features of images have different shapes")
         return Features(tuple(opened), np.stack(values), None, str(file))
 
 
-def _take(arrays: Mapping[str, NDArray[Any]], array: str | None, name: str) -> Features:
-    ids_name = next((key for key in IDS if key in arrays), None)
+def _select_array(arrays: Mapping[str, NDArray[Any]], array: str | None, name: str) -> Features:
+    ids_name = next((key for key in ID_ARRAYS if key in arrays), None)
     if ids_name is None:
         raise FormatError(
-            f"{name}: no array of image ids; it is called {', '.join(IDS[:3])} or so, and there "
-            f"are {', '.join(arrays) or 'none'}"
+            f"{name}: no array of image ids ({', '.join(ID_ARRAYS[:3])}); it has "
+            f"{', '.join(arrays) or 'no arrays'}"
         )
     ids = arrays[ids_name]
     possible = [
@@ -547,13 +546,12 @@ def _take(arrays: Mapping[str, NDArray[Any]], array: str | None, name: str) -> F
     ]
     if array is None and len(possible) != 1:
         raise InputError(
-            f"{name}: which array has the features? Pass array= (--array), or "
-            f"{name}#ARRAY: "
-            f"{', '.join(possible) or 'none has two or three dimensions and a row per image'}"
+            f"{name}: select the array of features with array (--array) or {name}#ARRAY; "
+            f"candidates: {', '.join(possible) or 'none has 2 or 3 dimensions and a row per image'}"
         )
     chosen = possible[0] if array is None else array
     if chosen not in possible:
-        raise InputError(f"{name}: {chosen!r} is no array of features; there are {possible}")
+        raise InputError(f"{name}: {chosen!r} is not an array of features; candidates: {possible}")
     values = arrays[chosen]
     if "scale" in arrays:
         values = values * arrays["scale"] + arrays.get("offset", np.float32(0))

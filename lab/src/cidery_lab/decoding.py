@@ -1,6 +1,7 @@
-"""From a captioner to captions: the likeliest words, draws, beams.
+"""Caption generation: greedy, sampling, beam search.
 
-All return token ids, padded behind the end. `<pad>`, `<bos>` and `<unk>` are never written.
+All functions return token ids, padded after the end. `<pad>`, `<bos>` and `<unk>` are never
+generated.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ from cidery.errors import SettingError
 from cidery_lab.data import BOS, EOS, PAD, UNKNOWN
 from cidery_lab.models.base import Captioner, State
 
-NEVER = [PAD, BOS, UNKNOWN]
-"""What no caption has."""
+FORBIDDEN = [PAD, BOS, UNKNOWN]
+"""Tokens that are never generated."""
 
 
 def log_probabilities(scores: Tensor) -> Tensor:
-    """Return log-probabilities over the words that may be written."""
+    """Return log-probabilities over the words that may be generated."""
     scores = scores.clone()
-    scores[..., NEVER] = -torch.inf
+    scores[..., FORBIDDEN] = -torch.inf
     return scores.log_softmax(-1)
 
 
 @torch.no_grad()
-def write(
+def generate_captions(
     model: Captioner,
     images: Tensor,
-    most: int,
+    max_words: int,
     generator: torch.Generator | None = None,
     *,
     temperature: float = 1.0,
@@ -35,63 +36,66 @@ def write(
     nucleus: float = 1.0,
     latent: Tensor | None = None,
 ) -> Tensor:
-    """Return int64[images, most]: drawn words, or, without a generator, the likeliest.
+    """Return int64[images, max_words]: sampled words, or, without a generator, greedy ones.
 
     Args:
         model: In evaluation mode, unless dropout is wanted.
-        images: One row for each caption to write.
-        most: The length at which captions are cut off.
-        generator: What words are drawn with.
-        temperature: Scores are divided by it: below 1 likely words are likelier still.
-        top_k: Draw among so many of the likeliest words; 0 draws among all (Fan et al. 2018).
-        nucleus: Draw among the likeliest words that together have this probability (Holtzman et
-            al. 2020).
+        images: One row per caption.
+        max_words: Maximum length of a caption.
+        generator: Random generator for sampling.
+        temperature: Divisor of the scores: below 1, likely words become more likely.
+        top_k: Sample among the k most likely words; 0: among all (Fan et al. 2018).
+        nucleus: Sample among the most likely words that together have this probability (Holtzman
+            et al. 2020).
         latent: [images, model.latent], for models that have one.
     """
     if temperature <= 0:
-        raise SettingError(f"temperature must be greater than 0, not {temperature}")
+        raise SettingError(f"temperature must be > 0, not {temperature}")
     if not 0 < nucleus <= 1:
-        raise SettingError(f"nucleus is greater than 0 and at most 1, not {nucleus}")
+        raise SettingError(f"nucleus must be in (0, 1], not {nucleus}")
     if top_k < 0:
-        raise SettingError(f"top_k must not be negative, not {top_k}")
-    state = model.begin(images, latent)
+        raise SettingError(f"top_k must be >= 0, not {top_k}")
+    state = model.init_state(images, latent)
     token = torch.full((len(images),), BOS, device=images.device)
-    written = torch.full((len(images), most), PAD, device=images.device)
+    written = torch.full((len(images), max_words), PAD, device=images.device)
     rows = torch.arange(len(images), device=images.device)
-    for position in range(most):
+    for position in range(max_words):
         scores, state = model.step(token, state)
-        scores[:, NEVER] = -torch.inf
+        scores[:, FORBIDDEN] = -torch.inf
         if generator is None:
             token = scores.argmax(1)
         else:
-            token = _draw(_narrow(scores / temperature, top_k, nucleus).softmax(1), generator)
+            token = _sample(_truncate(scores / temperature, top_k, nucleus).softmax(1), generator)
         written[rows, position] = token
-        # Captions that have ended are not carried on.
-        going = (token != EOS).nonzero()[:, 0]
-        if len(going) < len(rows):
-            rows, token, state = rows[going], token[going], _pick(state, going)
+        # Finished captions are dropped from the batch.
+        active = (token != EOS).nonzero()[:, 0]
+        if len(active) < len(rows):
+            rows, token, state = rows[active], token[active], _pick(state, active)
         if not len(rows):
             break
     return written
 
 
-def _draw(chances: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw a word for each row; `multinomial` would draw a number for every word."""
-    sums = chances.cumsum(1)
-    drawn = torch.rand(len(chances), 1, generator=generator, device=chances.device) * sums[:, -1:]
+def _sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:
+    """Sample a word per row, with one random number each; `multinomial` draws one per word."""
+    sums = probabilities.cumsum(1)
+    drawn = (
+        torch.rand(len(probabilities), 1, generator=generator, device=probabilities.device)
+        * sums[:, -1:]
+    )
     words = torch.searchsorted(sums, drawn, right=True)[:, 0]
-    # Rounding may lead beyond the last word, once in millions of draws.
-    return torch.where(words < chances.shape[1], words, chances.argmax(1))
+    # Rounding may exceed the last word, once in millions of samples.
+    return torch.where(words < probabilities.shape[1], words, probabilities.argmax(1))
 
 
-def _narrow(scores: Tensor, top_k: int, nucleus: float) -> Tensor:
-    """Forbid all but the likeliest words."""
+def _truncate(scores: Tensor, top_k: int, nucleus: float) -> Tensor:
+    """Exclude all but the most likely words."""
     if top_k:
         worst = scores.topk(min(top_k, scores.shape[1]), 1).values[:, -1:]
         scores = scores.masked_fill(scores < worst, -torch.inf)
     if nucleus < 1:
         ordered, words = scores.softmax(1).sort(1, descending=True)
-        # A word stays where those before it do not yet have the probability: one always does.
+        # A word stays if those before it have less than the probability; one always does.
         beyond = ordered.cumsum(1) - ordered >= nucleus
         scores = scores.masked_fill(beyond.gather(1, words.argsort(1)), -torch.inf)
     return scores
@@ -101,7 +105,7 @@ def _narrow(scores: Tensor, top_k: int, nucleus: float) -> Tensor:
 def search_beams(
     model: Captioner,
     images: Tensor,
-    most: int,
+    max_words: int,
     width: int = 3,
     *,
     groups: int = 1,
@@ -109,31 +113,31 @@ def search_beams(
     length: float = 0.7,
     latent: Tensor | None = None,
 ) -> Tensor:
-    """Return int64[images, width, most]: the likeliest captions found, the best first.
+    """Return int64[images, width, max_words]: captions by beam search, the best first.
 
-    The log-probability of a caption is divided by its number of words to the power `length`: at 0
-    short captions win, since every word costs.
+    The log-probability of a caption is divided by its number of words to the power `length`; 0
+    favors short captions.
 
-    With several groups, each of width / groups beams, a group pays `penalty` for a word that
-    groups before it chose at the same place: diverse beam search (Vijayakumar et al. 2018). The
-    best caption of every group comes first.
+    With several groups, each of width / groups beams, `penalty` is subtracted for a word that
+    earlier groups chose at the same position: diverse beam search (Vijayakumar et al. 2018). The
+    best captions of all groups come first.
     """
     if width < 1 or groups < 1 or width % groups:
-        raise SettingError(f"{width} beams cannot be shared among {groups} groups")
+        raise SettingError(f"width ({width}) must be a multiple of groups ({groups})")
     count, each = len(images), width // groups
     device = images.device
-    begun = model.begin(images, latent)
+    initial = model.init_state(images, latent)
     rows = torch.arange(count, device=device).repeat_interleave(each)
-    states = [_pick(begun, rows) for _ in range(groups)]
-    written = [torch.full((count, each, most), PAD, device=device) for _ in range(groups)]
+    states = [_pick(initial, rows) for _ in range(groups)]
+    written = [torch.full((count, each, max_words), PAD, device=device) for _ in range(groups)]
     sums = [torch.full((count, each), -torch.inf, device=device) for _ in range(groups)]
     for found in sums:
-        found[:, 0] = 0  # the beams of an image are the same before the first word
+        found[:, 0] = 0  # beams are equal before the first word
     tokens = [torch.full((count * each,), BOS, device=device) for _ in range(groups)]
     done = [torch.zeros(count, each, dtype=torch.bool, device=device) for _ in range(groups)]
     words_in = [torch.zeros(count, each, device=device) for _ in range(groups)]
     firsts = torch.arange(count, device=device)[:, None] * each
-    for position in range(most):
+    for position in range(max_words):
         chosen = torch.zeros(count, model.card.words, device=device)
         for group in range(groups):
             scores, state = model.step(tokens[group], states[group])
@@ -152,7 +156,7 @@ def search_beams(
             sums[group] = totals.flatten(1).gather(1, places)
             words_in[group] = words_in[group].gather(1, beams)
             done[group] = done[group].gather(1, beams) | (words == EOS)
-            written[group] = written[group].gather(1, beams[:, :, None].expand(-1, -1, most))
+            written[group] = written[group].gather(1, beams[:, :, None].expand(-1, -1, max_words))
             written[group][:, :, position] = words
             states[group] = _pick(state, (firsts + beams).flatten())
             tokens[group] = words.flatten()
@@ -162,8 +166,8 @@ def search_beams(
     ordered = []
     for group in range(groups):
         best = (sums[group] / words_in[group] ** length).argsort(1, descending=True)
-        ordered.append(written[group].gather(1, best[:, :, None].expand(-1, -1, most)))
-    return torch.stack(ordered, 2).reshape(count, width, most)
+        ordered.append(written[group].gather(1, best[:, :, None].expand(-1, -1, max_words)))
+    return torch.stack(ordered, 2).reshape(count, width, max_words)
 
 
 def _pick(state: State, rows: Tensor) -> State:

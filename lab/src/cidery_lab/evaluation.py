@@ -1,4 +1,4 @@
-"""Captions of a split's images, and what they score."""
+"""Captions of a split's images, and their scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from cidery import score
 from cidery.errors import UnreliableWarning
 from cidery_lab.data import LabData, Split
-from cidery_lab.decoding import search_beams, write
+from cidery_lab.decoding import generate_captions, search_beams
 from cidery_lab.models.base import Captioner
 
 BATCH = 250
@@ -21,7 +21,7 @@ MIN_IMAGES = 100
 
 
 def choose_device(name: str | None = None) -> torch.device:
-    """Return the device of that name; by default a GPU where there is one."""
+    """Return a torch device. Default: a GPU if there is one."""
     if name is None:
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
@@ -30,7 +30,7 @@ def choose_device(name: str | None = None) -> torch.device:
 def map_images(
     model: Captioner, split: Split, call: Callable[[Tensor, int], Tensor]
 ) -> list[Tensor]:
-    """Call a function with the features of some images at once and the place of the first."""
+    """Call a function with batches of features and the index of the first image."""
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
@@ -42,20 +42,20 @@ def map_images(
     return found
 
 
-def describe_images(
-    model: Captioner, data: LabData, split: Split, *, most_words: int = 20, beams: int = 1
+def caption_images(
+    model: Captioner, data: LabData, split: Split, *, max_words: int = 20, beams: int = 1
 ) -> dict[str, str]:
-    """Return one caption for each image: the likeliest words one by one, or the best beam.
+    """Return one caption per image: greedy, or the best of several beams.
 
     ```python
-    describe_images(run.model, data, data.test, beams=3)
+    caption_images(run.model, data, data.test, beams=3)
     ```
     """
 
     def describe(images: Tensor, _: int) -> Tensor:
         if beams == 1:
-            return write(model, images, most_words)
-        return search_beams(model, images, most_words, beams)[:, 0]
+            return generate_captions(model, images, max_words)
+        return search_beams(model, images, max_words, beams)[:, 0]
 
     rows = map_images(model, split, describe)
     words = (data.vocabulary.decode(row.tolist()) for row in rows)
@@ -67,11 +67,11 @@ def score_captions(
 ) -> dict[str, float]:
     """Return corpus scores.
 
-    Document frequencies are those of the split's references, as in published tables; where these
-    are too few to be reliable, those of the training captions.
+    Document frequencies are those of the split's references, as in published tables; for fewer than
+    100 images, those of the training captions.
     """
     with warnings.catch_warnings():
-        # A model that has learned little writes captions of any length; that is known here.
+        # Early models generate captions of any length.
         warnings.simplefilter("ignore", UnreliableWarning)
         table = score(
             dict(captions),
@@ -83,7 +83,7 @@ def score_captions(
     return {name: float(value) for name, value in table.corpus.items()}
 
 
-def score_greedy(model: Captioner, data: LabData, split: Split, most_words: int) -> float:
+def score_greedy(model: Captioner, data: LabData, split: Split, max_words: int) -> float:
     """Return the CIDEr-D of greedy captions."""
-    captions = describe_images(model, data, split, most_words=most_words)
+    captions = caption_images(model, data, split, max_words=max_words)
     return score_captions(captions, split, ["cider-d"], data)["cider-d"]

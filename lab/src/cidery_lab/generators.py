@@ -1,4 +1,4 @@
-"""Several captions for each image, in the ways of section 4.1 of Wang and Chan, CVPR 2019.
+"""Sets of captions per image: the generators of section 4.1 of Wang and Chan, CVPR 2019.
 
 ```python
 from cidery_lab import generate_sets
@@ -24,15 +24,15 @@ from torch import Tensor
 
 from cidery.errors import SettingError
 from cidery_lab.data import LabData, Split
-from cidery_lab.decoding import search_beams, write
-from cidery_lab.evaluation import describe_images, map_images
+from cidery_lab.decoding import generate_captions, search_beams
+from cidery_lab.evaluation import caption_images, map_images
 from cidery_lab.models.base import Captioner
 from cidery_lab.word_vectors import find_synonyms
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is to be generated."""
+    """Model, images and settings of a generator."""
 
     model: Captioner
     data: LabData
@@ -40,15 +40,15 @@ class Task:
     count: int
     """Captions per image."""
     seed: int
-    most_words: int
+    max_words: int
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def option(self, name: str, default: Any) -> Any:
-        """Return a setting of the generator."""
+        """Return an option of the generator."""
         return self.options.get(name, default)
 
     def collect(self, call: Callable[[Tensor, int, torch.Generator], Tensor]) -> Sets:
-        """Call a function for each of `count` captions and collect the words by image."""
+        """Generate `count` captions per image, each by a call of a function."""
         rounds = []
         for number in range(self.count):
             device = next(self.model.parameters()).device
@@ -62,7 +62,7 @@ class Task:
         return self.by_image(list(map(list, zip(*rounds, strict=True))))
 
     def by_image(self, groups: list[list[str]]) -> Sets:
-        """Return sets by image; a caption without words is written as one, so that it counts."""
+        """Return sets by image; an empty caption becomes `nothing`."""
         return {
             image: [caption or "nothing" for caption in group]
             for image, group in zip(self.split.images, groups, strict=True)
@@ -81,69 +81,69 @@ def random_sampling(task: Task) -> Sets:
         "nucleus": task.option("nucleus", 1.0),
     }
     return task.collect(
-        lambda images, _, generator: write(
-            task.model, images, task.most_words, generator, **settings
+        lambda images, _, generator: generate_captions(
+            task.model, images, task.max_words, generator, **settings
         )
     )
 
 
 def random_crops(task: Task) -> Sets:
-    """RCI: greedy captions of parts of the image.
+    """RCI: greedy captions of random crops.
 
-    With the option `crops`, an array [images, crops, ...] of a user's features of crops, in the
-    order of the split and standardized as its features; else square parts of the grid whose side
-    is 7/8 of it (224 of 256 pixels), rounded down.
+    With the option `crops`, an array [images, crops, ...] of features of crops, in the order of the
+    split and standardized like its features; otherwise squares of the grid with 7/8 of its side
+    (224 of 256 pixels), rounded down.
     """
     crops = task.option("crops", None)
     if crops is not None:
         return _describe_crops(task, np.asarray(crops, np.float32))
     if task.split.features.ndim != 3 or task.split.features.shape[1] < 2:
         raise SettingError(
-            "RCI needs features of a grid of regions, or the features of crops (option crops); "
-            "these data have one vector per image"
+            "RCI needs features of a grid of regions, or of crops (option crops); these data have "
+            "one vector per image"
         )
     regions = task.split.features.shape[1]
 
     def describe(images: Tensor, _: int, generator: torch.Generator) -> Tensor:
         chosen = [_choose_regions(regions, generator) for _ in images]
         rows = torch.arange(len(images), device=images.device)[:, None]
-        return write(task.model, images[rows, torch.tensor(chosen)], task.most_words)
+        return generate_captions(task.model, images[rows, torch.tensor(chosen)], task.max_words)
 
     return task.collect(describe)
 
 
 def _choose_regions(regions: int, generator: torch.Generator) -> list[int]:
-    """Return a random square of a grid of 7/8 of its side; of other regions, all but some."""
+    """Return a random square of a grid, or 7/8 of other regions."""
     side = math.isqrt(regions)
     if side * side == regions and side > 2:
-        kept = side * 7 // 8
+        size = side * 7 // 8
         device = generator.device
         top, left = torch.randint(
-            side - kept + 1, (2,), generator=generator, device=device
+            side - size + 1, (2,), generator=generator, device=device
         ).tolist()
-        rows = range(top, top + kept)
-        return [row * side + column for row in rows for column in range(left, left + kept)]
-    kept = max(1, regions * 7 // 8)
+        rows = range(top, top + size)
+        return [row * side + column for row in rows for column in range(left, left + size)]
+    size = max(1, regions * 7 // 8)
     order = torch.randperm(regions, generator=generator, device=generator.device)
-    return sorted(order[:kept].tolist())
+    return sorted(order[:size].tolist())
 
 
 def _describe_crops(task: Task, crops: NDArray[np.float32]) -> Sets:
     if len(crops) != len(task.split) or crops.shape[1] < task.count:
         raise SettingError(
-            f"crops: expected an array of {len(task.split)} images with at least {task.count} "
-            f"crops each, not of shape {crops.shape}"
+            f"crops must have {len(task.split)} images with at least {task.count} crops each, not "
+            f"the shape {crops.shape}"
         )
     rounds = []
     for number in range(task.count):
         split = Split(task.split.images, crops[:, number], task.split.captions)
-        found = describe_images(task.model, task.data, split, most_words=task.most_words)
+        found = caption_images(task.model, task.data, split, max_words=task.max_words)
         rounds.append(list(found.values()))
     return task.by_image(list(map(list, zip(*rounds, strict=True))))
 
 
 def gaussian_noise(task: Task) -> Sets:
-    """GNC: greedy captions of features with noise; its standard deviation grows by `deviation`.
+    """GNC: greedy captions of features with noise of standard deviation `deviation` · 1, 2, ….
 
     The paper adds noise of 1, 2, … 10 to pixels. Features here have a standard deviation of 1, and
     the default is 0.1, 0.2, … 1.
@@ -152,18 +152,18 @@ def gaussian_noise(task: Task) -> Sets:
 
     def describe(images: Tensor, number: int, generator: torch.Generator) -> Tensor:
         noise = torch.randn(images.shape, generator=generator, device=images.device)
-        return write(task.model, images + step * (number + 1) * noise, task.most_words)
+        return generate_captions(task.model, images + step * (number + 1) * noise, task.max_words)
 
     return task.collect(describe)
 
 
 def synonym_switch(task: Task) -> Sets:
-    """SS: the best of three beams, then words switched with one of ten synonyms.
+    """SS: the best of three beams, with words replaced by one of ten synonyms.
 
-    The first caption is left alone; of the others the first switches each word with a probability
-    of 0.1, the last with 0.5.
+    The first caption is unchanged; in the others the probability of replacement rises from 0.1 to
+    0.5.
     """
-    best = describe_images(task.model, task.data, task.split, most_words=task.most_words, beams=3)
+    best = caption_images(task.model, task.data, task.split, max_words=task.max_words, beams=3)
     synonyms = find_synonyms(task.data, task.option("synonyms", 10))
     rng = np.random.default_rng(task.seed)
     chances = np.linspace(0.1, 0.5, max(1, task.count - 1))[: task.count - 1]
@@ -176,11 +176,10 @@ def synonym_switch(task: Task) -> Sets:
 
 
 def random_vectors(task: Task) -> Sets:
-    """DRV: greedy captions from random vectors whose standard deviation grows by `deviation`."""
+    """DRV: greedy captions for latent vectors of standard deviation `deviation` · 1, 2, …."""
     if not task.model.latent:
         raise SettingError(
-            f"DRV draws a model's random vector, and {task.model.card.model!r} has none; take "
-            "cvae or cgan"
+            f"DRV needs a model with a latent vector (cvae, cgan), not {task.model.card.model!r}"
         )
     step = task.option("deviation", 1.0)
 
@@ -188,18 +187,20 @@ def random_vectors(task: Task) -> Sets:
         latent = torch.randn(
             len(images), task.model.latent, generator=generator, device=images.device
         )
-        return write(task.model, images, task.most_words, latent=step * (number + 1) * latent)
+        return generate_captions(
+            task.model, images, task.max_words, latent=step * (number + 1) * latent
+        )
 
     return task.collect(describe)
 
 
 def beam_search(task: Task) -> Sets:
-    """The likeliest captions that a beam search finds."""
+    """Captions of a beam search."""
     return _search(task, 1, 0.0)
 
 
 def diverse_beam_search(task: Task) -> Sets:
-    """The best captions of groups of beams that avoid each other's words; option `penalty`."""
+    """Captions of a diverse beam search; options `groups` and `penalty`."""
     return _search(task, task.option("groups", task.count), task.option("penalty", 0.5))
 
 
@@ -208,7 +209,7 @@ def _search(task: Task, groups: int, penalty: float) -> Sets:
         task.model,
         task.split,
         lambda images, _: search_beams(
-            task.model, images, task.most_words, task.count, groups=groups, penalty=penalty
+            task.model, images, task.max_words, task.count, groups=groups, penalty=penalty
         ),
     )
     return task.by_image(
@@ -227,7 +228,7 @@ GENERATORS: Mapping[str, Generator] = MappingProxyType(
         "diverse-beam": diverse_beam_search,
     }
 )
-"""Ways to generate sets, by name."""
+"""Generators of sets, by name."""
 
 
 def generate_sets(
@@ -238,7 +239,7 @@ def generate_sets(
     *,
     count: int = 10,
     seed: int = 0,
-    most_words: int = 20,
+    max_words: int = 20,
     **options: Any,
 ) -> Sets:
     """Return `count` captions for each image of a split, as `measure_diversity` reads them.
@@ -250,5 +251,5 @@ def generate_sets(
     if name not in GENERATORS:
         raise SettingError(f"no generator named {name!r}; known: {', '.join(GENERATORS)}")
     if count < 2:
-        raise SettingError(f"a set has two captions or more, not {count}")
-    return GENERATORS[name](Task(model, data, split, count, seed, most_words, options))
+        raise SettingError(f"count must be at least 2, not {count}")
+    return GENERATORS[name](Task(model, data, split, count, seed, max_words, options))

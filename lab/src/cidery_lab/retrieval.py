@@ -1,8 +1,8 @@
-"""A small embedding of images and captions, trained here: for the retrieval reward.
+"""A joint embedding of images and captions, for the retrieval reward.
 
-As in Luo et al., CVPR 2018, a caption is rewarded for standing nearer to its image than to the
-other images of the batch. The embedding is a GRU over words and a linear map of the image,
-trained on the training images with the hardest wrong pair of each batch (Faghri et al. 2018).
+As in Luo et al., CVPR 2018, a caption is rewarded if it is nearer to its image than to the other
+images of the batch. The embedding is a GRU over words and a linear map of the image,
+trained on the training images with the hardest negative of each batch (Faghri et al. 2018).
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ from torch.nn import functional
 
 from cidery.statistics import Floats
 from cidery_lab.data import EOS, PAD, LabData
-from cidery_lab.models.base import pool
+from cidery_lab.models.base import pool_regions
 
 SIZE = 256
 MARGIN = 0.2
 EPOCHS = 8
 BATCH = 128
-_KNOWN: WeakKeyDictionary[LabData, Embedding] = WeakKeyDictionary()
+_TRAINED: WeakKeyDictionary[LabData, Embedding] = WeakKeyDictionary()
 
 
 class Embedding(nn.Module):
-    """Images and captions as unit vectors of one space."""
+    """Unit vectors of images and captions in one space."""
 
     def __init__(self, words: int, width: int, size: int = SIZE) -> None:
         super().__init__()
-        self.see = nn.Linear(width, size)
+        self.projection = nn.Linear(width, size)
         self.embed = nn.Embedding(words, size, padding_idx=PAD)
-        self.read = nn.GRU(size, size, batch_first=True)
+        self.gru = nn.GRU(size, size, batch_first=True)
         self.scale = nn.Parameter(torch.tensor(5.0))
 
     @classmethod
     def make(cls, data: LabData, seed: int) -> Embedding:
-        """Return an embedding that has learned nothing."""
+        """Return an untrained embedding."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return cls(len(data.vocabulary), data.width, min(SIZE, 4 * data.width))
 
     def embed_images(self, images: Tensor) -> Tensor:
         """Return [images, size]."""
-        return functional.normalize(self.see(pool(images)), dim=1)
+        return functional.normalize(self.projection(pool_regions(images)), dim=1)
 
     def embed_captions(self, tokens: Tensor) -> Tensor:
-        """Return [captions, size]; tokens end with the end word or are padded."""
+        """Return [captions, size]; tokens end with the end token or padding."""
         words = tokens.masked_fill(tokens == EOS, PAD)
         lengths = (words != PAD).sum(1)
-        states, _ = self.read(self.embed(words))
+        states, _ = self.gru(self.embed(words))
         last = (lengths - 1).clamp(min=0)[:, None, None].expand(-1, 1, states.shape[2])
         return functional.normalize(states.gather(1, last)[:, 0], dim=1)
 
     @torch.no_grad()
-    def judge(self, images: Tensor, drawn: Tensor, samples: int) -> Floats:
-        """Return the logarithm of the probability that people wrote the captions of the images."""
+    def log_realness(self, images: Tensor, drawn: Tensor, samples: int) -> Floats:
+        """Return the log-probability that the captions are human captions of the images."""
         pairs = self.embed_images(images).repeat_interleave(samples, 0)
         scores = self.scale * (pairs * self.embed_captions(drawn)).sum(1)
         return np.asarray(functional.logsigmoid(scores).cpu(), np.float64)
@@ -65,7 +65,7 @@ class Embedding(nn.Module):
     def adversarial_loss(
         self, images: Tensor, drawn: Tensor, references: Sequence[Sequence[int]]
     ) -> Tensor:
-        """Return the loss of telling people's captions from drawn ones and those of other images.
+        """Return the loss of separating human captions from sampled ones and from other images'.
 
         Equation (7) of Dai et al., ICCV 2017, with equal weights.
         """
@@ -81,20 +81,20 @@ class Embedding(nn.Module):
         return -(right + wrong + others).mean()
 
 
-def hardest(images: Tensor, captions: Tensor, margin: float = MARGIN) -> Tensor:
-    """Return the loss of each pair: how much nearer its hardest wrong partner is."""
-    likeness = captions @ images.T
-    own = likeness.diagonal()
-    wrong = likeness - 2 * torch.eye(len(likeness), device=likeness.device) - own[:, None]
-    other = likeness.T - 2 * torch.eye(len(likeness), device=likeness.device) - own[:, None]
+def hardest_triplet_loss(images: Tensor, captions: Tensor, margin: float = MARGIN) -> Tensor:
+    """Return the hinge loss of each pair against its hardest negatives."""
+    similarity = captions @ images.T
+    own = similarity.diagonal()
+    wrong = similarity - 2 * torch.eye(len(similarity), device=similarity.device) - own[:, None]
+    other = similarity.T - 2 * torch.eye(len(similarity), device=similarity.device) - own[:, None]
     return (margin + wrong.amax(1)).clamp(min=0) + (margin + other.amax(1)).clamp(min=0)
 
 
 def get_embedding(data: LabData, device: torch.device) -> Embedding:
-    """Return the embedding of these data, which is trained once per process."""
-    if data not in _KNOWN:
-        _KNOWN[data] = train_embedding(data, device)
-    found: Embedding = _KNOWN[data].to(device)
+    """Return the embedding of these data, trained once per process."""
+    if data not in _TRAINED:
+        _TRAINED[data] = train_embedding(data, device)
+    found: Embedding = _TRAINED[data].to(device)
     return found
 
 
@@ -118,7 +118,7 @@ def train_embedding(
             ]
             tokens = pad_captions(chosen)[:, 1:].to(device)
             images = model.embed_images(features[rows].to(device))
-            loss = hardest(images, model.embed_captions(tokens)).mean()
+            loss = hardest_triplet_loss(images, model.embed_captions(tokens)).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -128,20 +128,20 @@ def train_embedding(
 
 @torch.no_grad()
 def retrieval_rewards(model: Embedding, images: Tensor, drawn: Tensor, samples: int) -> Floats:
-    """Return minus the loss of each drawn caption against the images of the batch; at most 0."""
+    """Return the negative loss of each sampled caption against the images of the batch; <= 0."""
     seen, written = model.embed_images(images), model.embed_captions(drawn)
-    likeness = written @ seen.T
+    similarity = written @ seen.T
     rows = torch.arange(len(drawn), device=drawn.device)
-    own = likeness[rows, rows // samples].clone()
-    likeness[rows, rows // samples] = -torch.inf
+    own = similarity[rows, rows // samples].clone()
+    similarity[rows, rows // samples] = -torch.inf
     if len(seen) == 1:
         return np.zeros(len(drawn))
-    missed = (MARGIN + likeness.amax(1) - own).clamp(min=0)
+    missed = (MARGIN + similarity.amax(1) - own).clamp(min=0)
     return np.asarray(-missed.cpu(), np.float64)
 
 
 def find_rank(model: Embedding, images: Tensor, captions: Tensor) -> Floats:
     """Return the rank of each caption's own image among all; 1 is the best."""
-    likeness = model.embed_captions(captions) @ model.embed_images(images).T
-    ranks = 1 + (likeness > likeness.diagonal()[:, None]).sum(1)
+    similarity = model.embed_captions(captions) @ model.embed_images(images).T
+    ranks = 1 + (similarity > similarity.diagonal()[:, None]).sum(1)
     return np.asarray(ranks.cpu(), np.float64)

@@ -1,4 +1,4 @@
-"""Run an experiment, or train one captioner, and write what was found: JSON, plots, a page."""
+"""run_experiment() and train_stage(): train, evaluate, and write JSON, plots and a page."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ class Experiment:
 
 
 def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
-    """Run an experiment; a run that was killed goes on where its last checkpoint was.
+    """Run an experiment, or resume it from its checkpoints.
 
-    `folder` gets `results.json`, `index.html`, the plots as SVG, and `runs/` with checkpoints,
-    unless the lab has a folder of its own for these.
+    `results.json`, `index.html` and the plots as SVG are written to `folder`; checkpoints to the
+    lab's folder.
 
     ```python
-    scale = Scale(hidden=4, epochs=1, reward_epochs=1, most_words=5, set_size=2)
+    scale = Scale(hidden=4, epochs=1, reward_epochs=1, max_words=5, set_size=2)
     run_experiment("kr", Lab(data, seeds=(0,), scale=scale, options={"weights": (0.8,)}), "out")
     ```
     """
     target = Path(folder)
     module = get_experiment(name)
     target.mkdir(parents=True, exist_ok=True)
-    begun, commit = time.perf_counter(), find_commit()
+    start, commit = time.perf_counter(), find_commit()
     findings: Findings = module.run(lab)
     results = {
         "experiment": name,
         "about": module.ABOUT,
         **_describe_program(commit),
-        "seconds": round(time.perf_counter() - begun, 1),
+        "seconds": round(time.perf_counter() - start, 1),
         "data": lab.data.describe(),
         "model": lab.model,
         "scale": asdict(lab.scale),
@@ -87,7 +87,7 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
 
 @dataclass(frozen=True, eq=False)
 class TrainedStage:
-    """A captioner after a stage, its folder, and what its captions of the test images score."""
+    """A captioner after a stage, its folder and its test scores."""
 
     model: Captioner
     folder: Path
@@ -96,9 +96,9 @@ class TrainedStage:
     def lines(self) -> list[str]:
         """Return the scores as lines of text."""
         return [
-            f"{self.results['stage']['name']}, test, {way}: "
+            f"{self.results['stage']['name']}, test, {decoding}: "
             + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-            for way, scores in self.results["test"].items()
+            for decoding, scores in self.results["test"].items()
         ]
 
 
@@ -110,29 +110,30 @@ def train_stage(
     *,
     start: Captioner | None = None,
     device: str | None = None,
-    watch: Callable[[dict[str, Any]], None] | None = None,
+    callback: Callable[[dict[str, Any]], None] | None = None,
 ) -> TrainedStage:
-    """Train one stage and score its captions of the test images, greedy and with three beams.
+    """Train one stage, and score captions of the test images: greedy and with three beams.
 
-    `folder` gets the checkpoint, the log and `results.json`: settings, log, scores, the commit.
+    The checkpoint, the log and `results.json` (settings, log, scores, commit) are written to
+    `folder`.
 
     ```python
     card = ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
-    train_stage(card, data, Stage("xe", epochs=1, most_words=5), "runs/xe").results["test"]
+    train_stage(card, data, Stage("xe", epochs=1, max_words=5), "runs/xe").results["test"]
     ```
     """
-    from cidery_lab.evaluation import describe_images, score_captions
+    from cidery_lab.evaluation import caption_images, score_captions
     from cidery_lab.training import train
 
     target = Path(folder)
     commit = find_commit()
-    run = train(card, data, [stage], folder=target, start=start, device=device, watch=watch)
+    run = train(card, data, [stage], folder=target, start=start, device=device, callback=callback)
     found = {}
-    for beams, way in ((1, "greedy"), (3, "3 beams")):
-        captions = describe_images(
-            run.model, data, data.test, most_words=stage.most_words, beams=beams
+    for beams, decoding in ((1, "greedy"), (3, "3 beams")):
+        captions = caption_images(
+            run.model, data, data.test, max_words=stage.max_words, beams=beams
         )
-        found[way] = score_captions(captions, data.test, SCORES, data)
+        found[decoding] = score_captions(captions, data.test, SCORES, data)
     results = {
         **_describe_program(commit),
         "data": data.describe(),
@@ -155,8 +156,8 @@ def _describe_program(commit: str | None) -> dict[str, Any]:
 
 
 def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence[Path]) -> str:
-    """Return the page: verdicts, figures, plots, captions side by side, settings."""
-    systems, names = findings.systems(), findings.figures()
+    """Return an HTML page with verdicts, scores, plots, captions and settings."""
+    systems, names = findings.systems(), findings.score_names()
     means = {name: mean_by_system(findings, name) for name in names}
     table = Table.of(
         ["system", *(Column(name, ".4f") for name in names)],
@@ -176,7 +177,7 @@ def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence
     settings = {key: results[key] for key in ("data", "model", "scale", "seeds", "options")}
     notes = "".join(f"<p>{escape(note)}</p>" for note in findings.notes)
     title = f"{results['experiment']}: {results['about']}"
-    made = f"cidery {results['cidery']}, commit {results['commit'] or 'not known'}"
+    made = f"cidery {results['cidery']}, commit {results['commit'] or 'unknown'}"
     policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -186,7 +187,7 @@ def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence
         f"<h1>{escape(title)}</h1><h2>Verdicts</h2><ul>{verdicts}</ul>{notes}"
         f"<h2>Means over {len(results['seeds'])} seeds</h2>"
         f"{table.to_html()}{images}"
-        f"<h2>Captions</h2>{shown or '<p>None to compare.</p>'}<h2>Settings</h2>"
+        f"<h2>Captions</h2>{shown or '<p>none</p>'}<h2>Settings</h2>"
         f"<pre>{escape(json.dumps(settings, indent=1, ensure_ascii=False))}</pre>"
         f"<p>{escape(made)}; {results['seconds']} seconds, {escape(results['machine'])}</p>"
         "</body></html>"

@@ -1,8 +1,8 @@
-"""Invented scenes: a data set that needs no download.
+"""Synthetic scenes: a data set that needs no download.
 
-A scene has a subject, and details that nobody can see in its features but the first. Each of its
-describers mentions the subject in words of their own and some of the details, so that references
-are uneven in length and a captioner can know how long they are without knowing what they say.
+A scene has a subject and details. Features show the subject, the first detail and the number of
+details. References describe the subject and the details in different words, so that their lengths
+vary, and depend on what a captioner can see only in part.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLORS = ("red", "blue", "green", "black", "white", "yellow", "brown")
 PLACES = ("street", "beach", "park", "kitchen", "harbour", "field", "station", "garden")
 DOINGS = ("standing", "waiting", "resting", "moving", "shining", "turning")
 SIDES = ("left", "right", "back", "front")
-MOST_DETAILS = 6
+MAX_DETAILS = 6
 SUBJECTS = (
     "a {color} {thing} is {doing} in the {place}",
     "in the {place} a {color} {thing} is {doing}",
@@ -35,14 +35,14 @@ DETAILS = (
     "with some {color} things around the {thing}",
     "behind it somebody left a {thing} near the {side}",
 )
-WIDTH = len(THINGS) + len(COLORS) + len(PLACES) + len(DOINGS) + MOST_DETAILS + 1
+WIDTH = len(THINGS) + len(COLORS) + len(PLACES) + len(DOINGS) + MAX_DETAILS + 1
 REGIONS = 4
-"""The subject, where it is and what it does, the first detail, how many details there are."""
+"""Subject, its place and action, first detail, number of details."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What a captioner sees, and what people wrote."""
+    """Features and references of a scene."""
 
     features: NDArray[np.float32]
     """float32[REGIONS, WIDTH]"""
@@ -50,7 +50,7 @@ class Scene:
 
 
 def make_scenes(count: int, seed: int, references: int = 3) -> dict[str, Scene]:
-    """Return scenes by id; the same seed gives the same scenes.
+    """Return scenes by id, determined by the seed.
 
     ```python
     scenes = make_scenes(10, seed=1)
@@ -75,17 +75,17 @@ def _make_scene(rng: random.Random, references: int) -> Scene:
             "side": rng.choice(SIDES),
             "doing": rng.choice(DOINGS),
         }
-        for _ in range(min(MOST_DETAILS, int(rng.expovariate(0.4))))
+        for _ in range(min(MAX_DETAILS, int(rng.expovariate(0.4))))
     ]
     captions = []
     for _ in range(references):
         clauses = [rng.choice(SUBJECTS).format(**subject)]
         clauses += [rng.choice(DETAILS).format(**words) for words in details]
         captions.append(" ".join(clauses))
-    return Scene(_paint(subject, details), tuple(captions))
+    return Scene(_encode(subject, details), tuple(captions))
 
 
-def _paint(subject: dict[str, str], details: list[dict[str, str]]) -> NDArray[np.float32]:
+def _encode(subject: dict[str, str], details: list[dict[str, str]]) -> NDArray[np.float32]:
     features = np.zeros((REGIONS, WIDTH), np.float32)
     kinds = (("thing", THINGS), ("color", COLORS), ("place", PLACES), ("doing", DOINGS))
     seen = [(0, subject, ("thing", "color")), (1, subject, ("place", "doing"))]
@@ -97,5 +97,5 @@ def _paint(subject: dict[str, str], details: list[dict[str, str]]) -> NDArray[np
             if kind in shown:
                 features[region, start + known.index(words[kind])] = 1
             start += len(known)
-    features[3, WIDTH - MOST_DETAILS - 1 + len(details)] = 1
+    features[3, WIDTH - MAX_DETAILS - 1 + len(details)] = 1
     return features

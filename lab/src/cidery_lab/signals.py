@@ -1,4 +1,4 @@
-"""What drawn captions are rewarded with: metrics, retrieval, Self-CIDEr, an evaluator."""
+"""Rewards of sampled captions: metrics, retrieval, Self-CIDEr, an evaluator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cidery_lab.stages import Stage, read_metric
 
 
 class Signals:
-    """The rewards of a stage, weighted and summed; `seconds` is what they took so far."""
+    """Weighted sum of a stage's rewards; `seconds` is the time spent so far."""
 
     def __init__(
         self,
@@ -50,38 +50,38 @@ class Signals:
         return cls(stage, data, reward, embedding, evaluator)
 
     def parameters(self) -> Iterator[Any]:
-        """What is trained beside the captioner."""
+        """Return the parameters that are trained beside the captioner's."""
         return iter(()) if self.evaluator is None else self.evaluator.parameters()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {} if self.evaluator is None else self.evaluator.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take up what a checkpoint kept."""
+        """Restore the state of a checkpoint."""
         if self.evaluator is not None:
             self.evaluator.load_state_dict(state)
 
-    def reward(self, rows: Sequence[int], images: Tensor, drawn: Tensor, samples: int) -> Floats:
-        """Return the reward of each caption; those of an image stand together."""
+    def reward(self, rows: Sequence[int], images: Tensor, sampled: Tensor, samples: int) -> Floats:
+        """Return the reward of each caption; captions of an image are adjacent."""
         begun = time.perf_counter()
         losses = self.stage.losses
-        total = np.zeros(len(drawn))
+        total = np.zeros(len(sampled))
         if self.metric is not None:
             names = [self.data.train.images[row] for row in rows for _ in range(samples)]
-            total += self.metric(names, drawn)
+            total += self.metric(names, sampled)
         if self.embedding is not None:
-            total += losses.retrieval * retrieval_rewards(self.embedding, images, drawn, samples)
+            total += losses.retrieval * retrieval_rewards(self.embedding, images, sampled, samples)
         if losses.self_cider and samples > 2:
-            total += losses.self_cider * self.add_to_diversity(drawn, samples)
+            total += losses.self_cider * self.diversity_gains(sampled, samples)
         if self.evaluator is not None:
-            total += losses.adversarial * self.evaluator.judge(images, drawn, samples)
+            total += losses.adversarial * self.evaluator.log_realness(images, sampled, samples)
         self.seconds += time.perf_counter() - begun
         return total
 
-    def add_to_diversity(self, drawn: Tensor, samples: int) -> Floats:
-        """Return what each caption adds to the Self-CIDEr of the others of its image."""
-        captions = [self.data.vocabulary.decode(row) or "nothing" for row in drawn.tolist()]
+    def diversity_gains(self, sampled: Tensor, samples: int) -> Floats:
+        """Return the gain in Self-CIDEr of each caption over the others of its image."""
+        captions = [self.data.vocabulary.decode(row) or "nothing" for row in sampled.tolist()]
         sets: dict[str, list[str]] = {}
         for place in range(0, len(captions), samples):
             group = captions[place : place + samples]
@@ -95,18 +95,18 @@ class Signals:
         return (values[:, :1] - values[:, 1:]).ravel()
 
     def evaluator_loss(
-        self, images: Tensor, drawn: Tensor, references: Sequence[Sequence[int]]
+        self, images: Tensor, sampled: Tensor, references: Sequence[Sequence[int]]
     ) -> Tensor | None:
-        """Return the evaluator's loss on people's captions, drawn ones and those of others."""
+        """Return the evaluator's loss on human captions, sampled ones and those of other images."""
         if self.evaluator is None:
             return None
-        return self.evaluator.adversarial_loss(images, drawn, references)
+        return self.evaluator.adversarial_loss(images, sampled, references)
 
 
 def _prepare_reward(weights: Mapping[str, float], data: LabData) -> Reward:
-    """Return the reward of the training images; some metrics count words, others stems."""
+    """Return the reward of the training images."""
     with warnings.catch_warnings():
-        # Frequencies of few images weigh words badly; who trains on few images knows.
+        # Small training sets are intended here.
         warnings.simplefilter("ignore", UnreliableWarning)
         return Reward(
             dict(data.train.references),

@@ -1,7 +1,7 @@
-"""Train a captioner, stage by stage, so that a killed run goes on to the same numbers.
+"""Training in stages, with checkpoints from which a run resumes with the same results.
 
-The randomness of a step comes from the seed, the stage and the step alone. So a checkpoint needs no
-state of a generator, and whoever starts again at step 300 draws what the first run would have.
+The randomness of a step depends on the seed, the stage and the step alone, so that checkpoints need
+no state of a random generator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cidery.errors import SettingError
 from cidery.rewards import group_normalize, leave_one_out, per_token, self_critical
 from cidery_lab.checkpoints import Checkpoint, Identity, load_checkpoint, save_checkpoint
 from cidery_lab.data import BOS, EOS, PAD, UNKNOWN, LabData
-from cidery_lab.decoding import log_probabilities, write
+from cidery_lab.decoding import generate_captions, log_probabilities
 from cidery_lab.evaluation import choose_device, score_greedy
 from cidery_lab.logs import write_log
 from cidery_lab.models import build_model
@@ -31,7 +31,7 @@ from cidery_lab.signals import Signals
 from cidery_lab.stages import Stage
 
 Row = dict[str, Any]
-Watch = Callable[[Row], None]
+LogCallback = Callable[[Row], None]
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 CHECKPOINT = "checkpoint.pt"
 
@@ -58,28 +58,28 @@ def train(
     folder: str | Path | None = None,
     start: Captioner | None = None,
     device: str | None = None,
-    watch: Watch | None = None,
-    validate_with: int | None = None,
+    callback: LogCallback | None = None,
+    validation_images: int | None = None,
 ) -> Run:
     """Train a captioner on data, stage by stage.
 
     Args:
-        card: Which model, its sizes and its seed, which decides all that is random here.
-        data: See `read_data` and `invented_scenes`.
-        stages: What to minimize, in this order.
-        folder: Where checkpoints and the log are kept. If it has a checkpoint of the same run,
-            training goes on from there, to the same numbers.
-        start: Begin with a copy of this model's weights.
-        device: As in torch; by default a GPU where there is one.
-        watch: Called with each row of the log, also between epochs.
-        validate_with: How many validation images to score after each epoch; all by default.
+        card: Model, sizes, and the seed of all that is random.
+        data: FeatureProjection `read_data` and `synthetic_scenes`.
+        stages: Training stages, in this order.
+        folder: Folder of checkpoints and the log. Training resumes from a checkpoint of the same
+            run, with the same results.
+        start: Model whose weights are copied.
+        device: As in torch. Default: a GPU if there is one.
+        callback: Function that is called with each row of the log, also within epochs.
+        validation_images: Validation images scored after each epoch. Default: all.
     """
     if not stages:
-        raise SettingError("there are no stages to train with")
+        raise SettingError("stages must contain at least one stage")
     if card.words != len(data.vocabulary) or card.width != data.width:
         raise SettingError(
-            f"the model is made for {card.words} words and {card.width} features, and the data "
-            f"have {len(data.vocabulary)} and {data.width}"
+            f"the model has {card.words} words and {card.width} features, but the data have "
+            f"{len(data.vocabulary)} and {data.width}"
         )
     place = choose_device(device)
     model = build_model(card).to(place)
@@ -91,9 +91,9 @@ def train(
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         known = load_checkpoint(file, identity, place)
-    trainer = _Trainer(model, data, stages, place, file, watch, validate_with, identity)
+    trainer = _Trainer(model, data, stages, place, file, callback, validation_images, identity)
     if start is None:
-        expect_words(model, trainer.captions)
+        init_output_bias(model, trainer.captions)
     with torch.random.fork_rng(devices=[]):
         trainer.run(known)
     model.eval()
@@ -101,7 +101,7 @@ def train(
 
 
 class _Trainer:
-    """A run that is under way."""
+    """A run in progress."""
 
     def __init__(
         self,
@@ -110,14 +110,14 @@ class _Trainer:
         stages: Sequence[Stage],
         device: torch.device,
         file: Path | None,
-        watch: Watch | None,
-        validate_with: int | None,
+        callback: LogCallback | None,
+        validation_images: int | None,
         identity: Identity,
     ) -> None:
         self.model, self.data, self.stages = model, data, stages
         self.identity = identity
-        self.device, self.file, self.watch = device, file, watch
-        self.val = data.val.take(validate_with)
+        self.device, self.file, self.callback = device, file, callback
+        self.val = data.val.head(validation_images)
         self.features = torch.from_numpy(data.train.features)
         self.captions = [
             [data.vocabulary.encode(words, f"image {image!r}") for words in group if words]
@@ -126,7 +126,7 @@ class _Trainer:
         self.rows: list[Row] = []
 
     def run(self, known: Checkpoint | None) -> None:
-        """Train all stages, or those that a checkpoint has not."""
+        """Train all stages that a checkpoint has not finished."""
         first = 0 if known is None else known.stage
         if known is not None:
             self.model.load_state_dict(known.model)
@@ -135,29 +135,29 @@ class _Trainer:
             self.run_stage(number, known if number == first else None)
 
     def run_stage(self, number: int, known: Checkpoint | None) -> None:
-        """Train one stage and keep the weights that were best on the validation images."""
+        """Train one stage; restore the weights of the best epoch."""
         stage = self.stages[number]
         signals = Signals.build(stage, self.data, self.model.card, self.device)
         parameters = [*self.model.parameters(), *signals.parameters()]
         optimizer = torch.optim.AdamW(
-            parameters, stage.rate, weight_decay=stage.weight_decay, fused=True
+            parameters, stage.learning_rate, weight_decay=stage.weight_decay, fused=True
         )
-        progress = Checkpoint.begin(number) if known is None else known
+        progress = Checkpoint(number) if known is None else known
         if progress.optimizer is not None:
             optimizer.load_state_dict(progress.optimizer)
             signals.load_state_dict(progress.signals)
-        else:  # the stage has not begun
-            self.model.sharpen(stage.sharpen)
+        else:  # a new stage
+            self.model.scale_logits(stage.logit_scale)
             self.save(progress, optimizer, signals)
         for epoch in range(progress.epoch, stage.epochs):
-            if _is_over(stage, progress):
+            if _is_finished(stage, progress):
                 break
             self.run_epoch(number, epoch, progress, optimizer, signals)
             self.finish_epoch(number, epoch, progress, optimizer, signals)
         if progress.best is not None:
             self.model.load_state_dict(progress.best)
         if number + 1 < len(self.stages):
-            self.save(Checkpoint.begin(number + 1), None, None)
+            self.save(Checkpoint(number + 1), None, None)
 
     def run_epoch(
         self,
@@ -167,23 +167,23 @@ class _Trainer:
         optimizer: torch.optim.Optimizer,
         signals: Signals,
     ) -> None:
-        """Take the steps of one epoch that have not been taken."""
+        """Run the remaining steps of one epoch."""
         stage = self.stages[number]
         batches = list(self.batches(stage, number, epoch))
         saved = time.perf_counter()
         for step in range(progress.step, len(batches)):
             begun, begun_cpu = time.perf_counter(), time.process_time()
-            # The rate in the middle of the step: it is never 0.
+            # The rate in the middle of the step, which is never 0.
             for group in optimizer.param_groups:
-                group["lr"] = stage.rate_at(epoch, (step + 0.5) / len(batches))
+                group["lr"] = stage.learning_rate_at(epoch, (step + 0.5) / len(batches))
             seed = _mix(self.model.card.seed, number, epoch, step)
             torch.manual_seed(seed)
             self.model.train()
             spent = signals.seconds
             try:
-                values = self.take_step(stage, epoch, batches[step], seed, optimizer, signals)
+                values = self.run_step(stage, epoch, batches[step], seed, optimizer, signals)
             except (RuntimeError, MemoryError) as error:
-                raise _explain_memory(error, stage, self.file) from error
+                raise _explain_memory_error(error, stage, self.file) from error
             progress.step = step + 1
             now = time.perf_counter()
             cpu = time.process_time() - begun_cpu
@@ -191,8 +191,8 @@ class _Trainer:
             if self.file is not None and now - saved > SECONDS_BETWEEN_CHECKPOINTS:
                 self.save(progress, optimizer, signals)
                 saved = time.perf_counter()
-            if self.watch is not None:
-                self.watch(
+            if self.callback is not None:
+                self.callback(
                     {
                         "stage": stage.name,
                         "epoch": epoch + 1,
@@ -212,7 +212,7 @@ class _Trainer:
         """Score the validation images, write the log and a checkpoint."""
         stage = self.stages[number]
         self.model.eval()
-        found = score_greedy(self.model, self.data, self.val, stage.most_words)
+        found = score_greedy(self.model, self.data, self.val, stage.max_words)
         row = {
             "stage": stage.name,
             "epoch": epoch + 1,
@@ -227,8 +227,8 @@ class _Trainer:
         self.save(progress, optimizer, signals)
         if self.file is not None:
             write_log(self.file.parent, self.rows)
-        if self.watch is not None:
-            self.watch(row)
+        if self.callback is not None:
+            self.callback(row)
 
     def save(
         self,
@@ -255,16 +255,20 @@ class _Trainer:
                 (image, int(draw * len(self.captions[image])))
                 for image, draw in zip(order, draws, strict=True)
                 if self.captions[image]
-            ][: stage.most_images]
-            yield from (pairs[i : i + stage.batch] for i in range(0, len(pairs), stage.batch))
+            ][: stage.max_images]
+            yield from (
+                pairs[i : i + stage.batch_size] for i in range(0, len(pairs), stage.batch_size)
+            )
             return
         pairs = [(i, c) for i, group in enumerate(self.captions) for c in range(len(group))]
         shuffled = [pairs[i] for i in torch.randperm(len(pairs), generator=generator).tolist()]
         shuffled.sort(key=lambda pair: len(self.captions[pair[0]][pair[1]]))
-        groups = [shuffled[i : i + stage.batch] for i in range(0, len(shuffled), stage.batch)]
+        groups = [
+            shuffled[i : i + stage.batch_size] for i in range(0, len(shuffled), stage.batch_size)
+        ]
         yield from (groups[i] for i in torch.randperm(len(groups), generator=generator).tolist())
 
-    def take_step(
+    def run_step(
         self,
         stage: Stage,
         epoch: int,
@@ -273,31 +277,31 @@ class _Trainer:
         optimizer: torch.optim.Optimizer,
         signals: Signals,
     ) -> dict[str, float]:
-        """Take one step and return what it measured."""
+        """Run one step and return its log values."""
         images = self.features[[image for image, _ in batch]].to(self.device)
         losses, values = stage.losses, {}
         total = torch.zeros((), device=self.device)
         if losses.cross_entropy:
             tokens = pad_captions([self.captions[i][c] for i, c in batch]).to(self.device)
-            share = stage.scheduled * epoch / max(1, stage.epochs - 1)
-            read = self.choose_read(images, tokens, share, seed)
-            read = hide_words(read, stage.hidden_words)
-            known = self.model.loss(images, read, tokens[:, 1:], stage.smoothing)
+            share = stage.scheduled_sampling * epoch / max(1, stage.epochs - 1)
+            read = self.choose_inputs(images, tokens, share, seed)
+            read = drop_words(read, stage.word_dropout)
+            known = self.model.loss(images, read, tokens[:, 1:], stage.label_smoothing)
             total = total + losses.cross_entropy * known
             values["cross-entropy"] = float(known.detach())
         if losses.samples_captions:
-            policy, found = self.take_reward(stage, images, batch, seed, signals)
+            policy, found = self.compute_policy_loss(stage, images, batch, seed, signals)
             total = total + policy
             values |= found
         values["loss"] = float(total.detach())
         optimizer.zero_grad(set_to_none=True)
         total.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), stage.clip)
+        nn.utils.clip_grad_norm_(self.model.parameters(), stage.max_gradient_norm)
         optimizer.step()
         return values
 
-    def choose_read(self, images: Tensor, tokens: Tensor, share: float, seed: int) -> Tensor:
-        """Return what the model reads: the reference, some words replaced by its own draws."""
+    def choose_inputs(self, images: Tensor, tokens: Tensor, share: float, seed: int) -> Tensor:
+        """Return the input words: the reference, with a share of words sampled from the model."""
         read = tokens[:, :-1]
         if share <= 0:
             return read
@@ -309,7 +313,7 @@ class _Trainer:
         replaced = torch.rand(read.shape, generator=generator, device=self.device) < share
         return torch.where(replaced & (read != PAD) & (read != BOS), drawn, read)
 
-    def take_reward(
+    def compute_policy_loss(
         self,
         stage: Stage,
         images: Tensor,
@@ -317,18 +321,18 @@ class _Trainer:
         seed: int,
         signals: Signals,
     ) -> tuple[Tensor, dict[str, float]]:
-        """Draw captions, reward them, and return the policy gradient's loss."""
+        """Sample captions, and return the policy-gradient loss of their rewards."""
         generator = torch.Generator(device=self.device).manual_seed(seed)
-        # Dropout hides features of the image; the caption and its gradient see the same ones.
+        # Dropout of image features is the same for a caption and its gradient.
         hidden = self.model.card.dropout
         repeated = functional.dropout(images.repeat_interleave(stage.samples, 0), hidden)
         rows = [image for image, _ in batch]
         latent = self.draw_latent(len(repeated), generator)
         _stop_dropout(self.model)  # captions and their gradient are those of one policy
-        sampled = write(self.model, repeated, stage.most_words, generator, latent=latent)
+        sampled = generate_captions(self.model, repeated, stage.max_words, generator, latent=latent)
         rewards = signals.reward(rows, images, sampled, stage.samples)
         if stage.baseline == "greedy":
-            greedy = write(self.model, images, stage.most_words)
+            greedy = generate_captions(self.model, images, stage.max_words)
             advantages = self_critical(rewards, signals.reward(rows, images, greedy, 1))
         elif stage.baseline == "group":
             advantages = group_normalize(rewards, stage.samples)
@@ -358,14 +362,14 @@ class _Trainer:
         return (loss if evaluator is None else loss + evaluator), values
 
     def draw_latent(self, count: int, generator: torch.Generator) -> Tensor | None:
-        """Return random vectors for models that start from them."""
+        """Return random latent vectors for models that have them."""
         if not self.model.latent:
             return None
         return torch.randn(count, self.model.latent, generator=generator, device=self.device)
 
 
-def hide_words(read: Tensor, share: float) -> Tensor:
-    """Replace this share of words, drawn at random, by `<unk>`."""
+def drop_words(read: Tensor, share: float) -> Tensor:
+    """Replace a random share of words by `<unk>`."""
     if share <= 0:
         return read
     drawn = (torch.rand(read.shape, device=read.device) < share) & (read > UNKNOWN)
@@ -373,13 +377,13 @@ def hide_words(read: Tensor, share: float) -> Tensor:
 
 
 @torch.no_grad()
-def expect_words(model: Captioner, captions: Sequence[Sequence[Sequence[int]]]) -> None:
-    """Let a new captioner expect words as often as the captions of all images have them."""
+def init_output_bias(model: Captioner, captions: Sequence[Sequence[Sequence[int]]]) -> None:
+    """Set the output bias of a new captioner to the word frequencies of the captions."""
     counts = np.full(model.card.words, 0.1)
     for group in captions:
         for words in group:
             np.add.at(counts, [*words, EOS], 1)
-    model.speak.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
+    model.output.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
 def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:
@@ -392,30 +396,31 @@ def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:
 
 
 def _stop_dropout(model: Captioner) -> None:
-    """Let all pass; other parts stay as they are, since recurrent ones train in that mode only."""
+    """Disable dropout only: recurrent layers need training mode for their gradients."""
     for part in model.modules():
         if isinstance(part, nn.Dropout):
             part.eval()
 
 
-def _is_over(stage: Stage, progress: Checkpoint) -> bool:
-    return 0 < stage.patience <= progress.worse
+def _is_finished(stage: Stage, progress: Checkpoint) -> bool:
+    return 0 < stage.patience <= progress.epochs_since_best
 
 
 def _mix(*numbers: int) -> int:
-    """Return a seed that differs for all of them."""
+    """Return a seed for a combination of numbers."""
     return zlib.crc32(",".join(map(str, numbers)).encode())
 
 
-def _explain_memory(error: BaseException, stage: Stage, file: Path | None) -> BaseException:
-    """Return an error that says what to do where memory ran out; any other error as it is."""
+def _explain_memory_error(error: BaseException, stage: Stage, file: Path | None) -> BaseException:
+    """Return a SettingError with a remedy for lack of memory; other errors are unchanged."""
     text = str(error).lower()
     if not isinstance(error, MemoryError) and "memory" not in text:
         return error
-    kept = "no checkpoint is kept without a folder"
+    checkpoint = "without a folder there is no checkpoint"
     if file is not None:
-        kept = f"what was trained until the last checkpoint is in {file}; run it again to go on"
+        checkpoint = f"rerun to resume from {file}"
     return SettingError(
-        f"a batch of {stage.batch} in stage {stage.name!r} does not fit in memory; take a smaller "
-        f"batch (--batch {max(1, stage.batch // 2)}), fewer samples or a smaller model; {kept}"
+        f"a batch of {stage.batch_size} in stage {stage.name!r} does not fit in memory; use a "
+        f"smaller batch (--batch-size {max(1, stage.batch_size // 2)}), fewer samples or a "
+        f"smaller model; {checkpoint}"
     )

@@ -7,19 +7,18 @@ import time
 from types import TracebackType
 from typing import Any
 
-SHOWN = 12
-"""Rows of the log that are seen at once."""
+MAX_ROWS = 12
+"""Maximum number of rows of the table."""
 COLUMNS = ("system", "seed", "stage", "epoch", "loss", "reward", "cider-d", "seconds")
-EVERY = 0.25
-"""Seconds between two drawings."""
+REFRESH_SECONDS = 0.25
 
 
 class LiveView:
-    """The last epochs as a table, and how far this one is; lines of text off a terminal.
+    """Table of the last epochs and the current progress; lines of text without a terminal.
 
     ```python
-    with LiveView() as watch:
-        train(card, data, stages, watch=watch)
+    with LiveView() as callback:
+        train(card, data, stages, callback=callback)
     ```
     """
 
@@ -51,25 +50,25 @@ class LiveView:
             self._live.update(self._table(), refresh=True)
             self._live.stop()
         if kind is KeyboardInterrupt:
-            self._console.print("stopped; the same command goes on from the last checkpoint")
+            self._console.print("Interrupted. Rerun the same command to resume.")
 
     def __call__(self, row: dict[str, Any]) -> None:
-        """Take up a row of the log, or how far an epoch is."""
+        """Show a row of the log, or the progress of an epoch."""
         if "cider-d" in row:
             self._rows.append(row)
             self._now = {}
             if self._live is None:
-                self._console.print(_spell(row), highlight=False, soft_wrap=True)
+                self._console.print(_format_row(row), highlight=False, soft_wrap=True)
         else:
             self._now = row
-        if self._live is not None and time.monotonic() - self._drawn > EVERY:
+        if self._live is not None and time.monotonic() - self._drawn > REFRESH_SECONDS:
             self._drawn = time.monotonic()
             self._live.update(self._table(), refresh=True)
 
     def _table(self) -> Any:
         from rich.table import Table
 
-        shown = self._rows[-SHOWN:]
+        shown = self._rows[-MAX_ROWS:]
         if self._now:
             shown = [*shown, {**self._now, "seconds": f"{self._now['share']:.0%}"}]
         names = [name for name in COLUMNS if any(name in row for row in shown)]
@@ -85,7 +84,7 @@ def _cell(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
-def _spell(row: dict[str, Any]) -> str:
+def _format_row(row: dict[str, Any]) -> str:
     before = " ".join(f"{row[name]}" for name in ("system", "seed") if name in row)
     figures = ", ".join(
         f"{name} {_cell(value)}"

@@ -19,8 +19,7 @@ Data = Annotated[
     typer.Option(
         "--data",
         help="Features of images: .npz, .npy or HDF5; FILE#ARRAY where a file has several arrays. "
-        "Given more than once, the features of an image stand side by side. Default: invented "
-        "scenes.",
+        "May be repeated: features are concatenated. Default: synthetic scenes.",
         metavar="FILE",
         show_default=False,
     ),
@@ -28,8 +27,7 @@ Data = Annotated[
 Captions = Annotated[
     str | None,
     typer.Option(
-        help="Captions of these images: Karpathy's JSON, Flickr8k.token.txt, or any file of "
-        "references that cidery reads.",
+        help="Captions: Karpathy's JSON, Flickr8k.token.txt, or any file of references.",
         metavar="FILE",
         show_default=False,
     ),
@@ -37,7 +35,7 @@ Captions = Annotated[
 Array = Annotated[
     str | None,
     typer.Option(
-        help="The array of features, where --data is one file and has several.",
+        help="Array of features, if --data is one file with several arrays.",
         metavar="NAME",
         show_default=False,
     ),
@@ -45,38 +43,35 @@ Array = Annotated[
 Splits = Annotated[
     str | None,
     typer.Option(
-        help='JSON {image: "train"|"val"|"test"}, where no other file says it.',
+        help='JSON file {image: "train"|"val"|"test"}, if no other file has splits.',
         metavar="FILE",
         show_default=False,
     ),
 ]
-Least = Annotated[
-    int, typer.Option(help="Words that occur fewer times are read as unknown.", metavar="N", min=1)
+MinCount = Annotated[
+    int, typer.Option(help="Minimum count of a word of the vocabulary.", metavar="N", min=1)
 ]
 Missing = Annotated[
     str,
     typer.Option(
-        help="error, or skip: leave out images that have no features or no captions.",
-        metavar="WHAT",
+        help="Images without features or captions: error or skip.",
+        metavar="CHOICE",
     ),
 ]
-Model = Annotated[
-    str, typer.Option(help="Captioner; `cidery lab list` has their names.", metavar="NAME")
-]
+Model = Annotated[str, typer.Option(help="Captioner; see `cidery lab list`.", metavar="NAME")]
 Output = Annotated[
     str,
     typer.Option(
         "--output",
         "-o",
-        help="Folder for results and checkpoints. If it has checkpoints of the same run, "
-        "training goes on.",
+        help="Folder of results and checkpoints. Rerun the same command to resume.",
         metavar="FOLDER",
     ),
 ]
 Device = Annotated[
     str | None,
     typer.Option(
-        help="cpu, cuda, … Default: a GPU where there is one.", metavar="NAME", show_default=False
+        help="cpu, cuda, … Default: a GPU if there is one.", metavar="NAME", show_default=False
     ),
 ]
 Hidden = Annotated[
@@ -94,7 +89,7 @@ RewardEpochs = Annotated[
 Batch = Annotated[
     int | None,
     typer.Option(
-        help="Captions in a step; with a reward, at most a quarter as many images.",
+        help="Captions per step; with a reward, at most a quarter as many images.",
         metavar="N",
         min=1,
         show_default=False,
@@ -114,7 +109,7 @@ Threads = Annotated[
     )
 )
 def lab() -> None:
-    """Train captioners and try the claims of papers (extra train)."""
+    """Train captioners, and run experiments that test claims of papers."""
 
 
 @app.command("list", epilog=examples("cidery lab list"))
@@ -145,20 +140,18 @@ def run(
     captions: Captions = None,
     array: Array = None,
     splits: Splits = None,
-    least: Least = 5,
+    min_count: MinCount = 5,
     missing: Missing = "error",
     model: Model = "fc",
-    seeds: Annotated[
-        int, typer.Option(help="Train everything with so many seeds.", metavar="N", min=1)
-    ] = 3,
+    seeds: Annotated[int, typer.Option(help="Number of seeds.", metavar="N", min=1)] = 3,
     hidden: Hidden = None,
     epochs: Epochs = None,
     reward_epochs: RewardEpochs = None,
-    batch: Batch = None,
+    batch_size: Batch = None,
     test_images: Annotated[
         int | None,
         typer.Option(
-            help="Compare systems on so many test images.",
+            help="Number of test images. Default: all.",
             metavar="N",
             min=2,
             show_default=False,
@@ -167,14 +160,14 @@ def run(
     families: Annotated[
         str,
         typer.Option(
-            help="balance: families of losses, of lambda, beta, alpha, gamma and zeta.",
+            help="balance: families of losses: lambda, beta, alpha, gamma, zeta.",
             metavar="NAMES",
         ),
     ] = "lambda",
     weights: Annotated[
         str | None,
         typer.Option(
-            help="balance, kr: weights instead of the papers'.",
+            help="balance, kr: weights. Default: those of the papers.",
             metavar="NUMBERS",
             show_default=False,
         ),
@@ -190,14 +183,12 @@ def run(
     generators: Annotated[
         str | None,
         typer.Option(
-            help="generators: those to compare, of rs, rci, gnc, ss, drv, beam, diverse-beam.",
+            help="generators: rs, rci, gnc, ss, drv, beam, diverse-beam.",
             metavar="NAMES",
             show_default=False,
         ),
     ] = None,
-    spice: Annotated[
-        bool, typer.Option("--spice", help="Measure SPICE too (extra spice).")
-    ] = False,
+    spice: Annotated[bool, typer.Option("--spice", help="Compute SPICE (extra spice).")] = False,
     output: Output = "lab",
     device: Device = None,
     threads: Threads = None,
@@ -215,11 +206,11 @@ def run(
         "hidden": hidden,
         "epochs": epochs,
         "reward_epochs": reward_epochs,
-        "batch": batch,
+        "batch_size": batch_size,
         "test_images": test_images,
     }
     scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
-    read = _read_data(data, captions, array, splits, least, missing)
+    read = _read_data(data, captions, array, splits, min_count, missing)
     _set_threads(threads)
     folder = Path(output) / name
     options = {
@@ -228,7 +219,7 @@ def run(
         "rewards": _split(rewards),
         "generators": _split(generators),
     }
-    with LiveView() as watch:
+    with LiveView() as callback:
         settings = Lab(
             read,
             model,
@@ -237,7 +228,7 @@ def run(
             Path(output),
             device,
             spice,
-            watch,
+            callback,
             {key: value for key, value in options.items() if value},
         )
         done = run_experiment(name, settings, folder)
@@ -257,7 +248,7 @@ def train(
     captions: Captions = None,
     array: Array = None,
     splits: Splits = None,
-    least: Least = 5,
+    min_count: MinCount = 5,
     missing: Missing = "error",
     model: Model = "fc",
     reward: Annotated[
@@ -271,35 +262,35 @@ def train(
     baseline: Annotated[
         str,
         typer.Option(
-            help="What a sample is compared with: others, greedy or group (as GRPO does).",
+            help="Baseline of a sample's reward: others, greedy or group (as in GRPO).",
             metavar="NAME",
         ),
     ] = "others",
-    sharpen: Annotated[
+    logit_scale: Annotated[
         float,
         typer.Option(
-            help="Before the reward, multiply the scores of words by this: what is drawn comes "
-            "nearer to what is likeliest, and greedy captions become better sooner.",
+            help="Factor of the word scores before training with the reward; above 1, greedy "
+            "captions improve sooner.",
             metavar="FACTOR",
         ),
     ] = 2.0,
-    smoothing: Annotated[
+    label_smoothing: Annotated[
         float | None,
         typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE", show_default=False),
     ] = None,
-    scheduled: Annotated[
-        float, typer.Option(help="Scheduled sampling in the last epoch.", metavar="SHARE")
+    scheduled_sampling: Annotated[
+        float, typer.Option(help="Scheduled sampling: share in the last epoch.", metavar="SHARE")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.", metavar="N")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices.", metavar="N")] = 0,
     hidden: Hidden = None,
     epochs: Epochs = None,
     reward_epochs: RewardEpochs = None,
-    batch: Batch = None,
+    batch_size: Batch = None,
     output: Output = "runs",
     device: Device = None,
     threads: Threads = None,
 ) -> None:
-    """Train one captioner, and score its captions of the test images."""
+    """Train one captioner, and score captions of the test images."""
     from dataclasses import replace
 
     from cidery_lab import LiveView, Losses, ModelCard, Scale, train_stage
@@ -310,21 +301,21 @@ def train(
         "hidden": hidden,
         "epochs": epochs,
         "reward_epochs": reward_epochs,
-        "batch": batch,
-        "smoothing": smoothing,
+        "batch_size": batch_size,
+        "label_smoothing": label_smoothing,
     }
     scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
-    read = _read_data(data, captions, array, splits, least, missing)
+    read = _read_data(data, captions, array, splits, min_count, missing)
     _set_threads(threads)
     card = ModelCard(model, len(read.vocabulary), read.width, scale.hidden, scale.dropout, seed)
-    stages = [replace(scale.cross_entropy(), scheduled=scheduled)]
+    stages = [replace(scale.cross_entropy(), scheduled_sampling=scheduled_sampling)]
     if reward is not None:
         rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))
-        rewarded = replace(rewarded, baseline=baseline, sharpen=sharpen)  # type: ignore[arg-type]
+        rewarded = replace(rewarded, baseline=baseline, logit_scale=logit_scale)  # type: ignore[arg-type]
         stages.append(rewarded)
     captioner = None
     for stage in stages:
-        with LiveView() as watch:
+        with LiveView() as callback:
             done = train_stage(
                 card,
                 read,
@@ -332,7 +323,7 @@ def train(
                 Path(output) / stage.name,
                 start=captioner,
                 device=device,
-                watch=watch,
+                callback=callback,
             )
         captioner = done.model
         for line in done.lines():
@@ -345,19 +336,20 @@ def _read_data(
     captions: str | None,
     array: str | None,
     splits: str | None,
-    least: int,
+    min_count: int,
     missing: str,
 ) -> LabData:
-    from cidery_lab import invented_scenes, read_data
+    from cidery_lab import read_data, synthetic_scenes
 
     if (not data) != (captions is None):
         raise typer.BadParameter(
-            "features and captions go together: give both --data and --captions, or none for "
-            "invented scenes"
+            "--data and --captions must be given together; without both, synthetic scenes are used"
         )
     if not data or captions is None:
-        return invented_scenes()
-    return read_data(data, captions, array=array, splits=splits, least=least, missing=missing)
+        return synthetic_scenes()
+    return read_data(
+        data, captions, array=array, splits=splits, min_count=min_count, missing=missing
+    )
 
 
 def _set_threads(threads: int | None) -> None:
@@ -376,5 +368,5 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
         return None if text is None else tuple(float(number) for number in text.split(","))
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r}: expected numbers, as 0,1,5", param_hint="--weights"
+            f"{text!r}: expected numbers such as 0,1,5", param_hint="--weights"
         ) from None

@@ -1,7 +1,7 @@
-"""What experiments share: systems trained once per seed, figures of each, verdicts.
+"""Shared parts of experiments: systems per seed, scores, verdicts.
 
 An experiment is a module of this package with `ABOUT`, one line, and `run(lab) -> Findings`; its
-name stands in `EXPERIMENTS`.
+name is listed in `EXPERIMENTS`.
 """
 
 from __future__ import annotations
@@ -25,64 +25,64 @@ if TYPE_CHECKING:
     from cidery_lab.models.base import Captioner
     from cidery_lab.training import Run
 
-Outcome = Literal["shows", "does not show", "opposite"]
+Outcome = Literal["supported", "not supported", "contradicted"]
 SCORES = ("cider-d", "cider-r", "bleu-4", "rouge-l")
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is trained, and how large the models are."""
+    """Sizes of models and of training."""
 
     hidden: int = 512
     dropout: float = 0.5
     epochs: int = 7
-    """Of cross-entropy."""
+    """Epochs of cross-entropy."""
     reward_epochs: int = 8
-    rate: float = 3e-3
-    """It rises in the first twentieth of cross-entropy and falls to 0 until its end."""
-    smoothing: float = 0.1
-    hidden_words: float = 0.15
+    learning_rate: float = 3e-3
+    """Of cross-entropy: it rises in the first twentieth of the steps, and falls to 0."""
+    label_smoothing: float = 0.1
+    word_dropout: float = 0.15
     patience: int = 5
-    """Of cross-entropy; rewards are always trained to the end."""
-    reward_rate: float = 3e-4
-    """It falls to 0."""
-    batch: int = 128
-    """Captions in a step of cross-entropy."""
+    """Early stopping of cross-entropy; stages with rewards have none."""
+    reward_learning_rate: float = 3e-4
+    """Learning rate with rewards; it falls to 0."""
+    batch_size: int = 128
+    """Captions per step of cross-entropy."""
     reward_images: int = 20
-    """Images in a step with a reward; at most a quarter of `batch`."""
+    """Images per step with a reward; at most a quarter of `batch_size`."""
     samples: int = 5
-    most_words: int = 20
+    max_words: int = 20
     test_images: int | None = None
     set_size: int = 10
-    """Captions per image where diversity is measured."""
+    """Captions per image for diversity."""
 
     def cross_entropy(self) -> Stage:
-        """Return the first stage of all systems."""
+        """Return the cross-entropy stage, the first of all systems."""
         return Stage(
             "cross-entropy",
             epochs=self.epochs,
-            rate=self.rate,
-            warm_up=0.05,
-            cool_down=True,
-            smoothing=self.smoothing,
-            hidden_words=self.hidden_words,
-            batch=self.batch,
-            most_words=self.most_words,
+            learning_rate=self.learning_rate,
+            warmup=0.05,
+            linear_decay=True,
+            label_smoothing=self.label_smoothing,
+            word_dropout=self.word_dropout,
+            batch_size=self.batch_size,
+            max_words=self.max_words,
             patience=self.patience,
         )
 
     def rewarded(self, name: str, losses: Losses) -> Stage:
-        """Return a stage with these losses, which starts from the first."""
+        """Return a stage with these losses."""
         return Stage(
             name,
             epochs=self.reward_epochs,
             losses=losses,
-            rate=self.reward_rate,
-            cool_down=True,
-            batch=max(1, min(self.reward_images, self.batch // 4)),
+            learning_rate=self.reward_learning_rate,
+            linear_decay=True,
+            batch_size=max(1, min(self.reward_images, self.batch_size // 4)),
             samples=self.samples,
-            most_words=self.most_words,
+            max_words=self.max_words,
             patience=0,
         )
 
@@ -92,21 +92,21 @@ SCENES_SCALE = Scale(
     dropout=0.0,
     epochs=14,
     reward_epochs=8,
-    rate=4e-3,
-    smoothing=0.0,
-    hidden_words=0.0,
+    learning_rate=4e-3,
+    label_smoothing=0.0,
+    word_dropout=0.0,
     patience=0,
-    reward_rate=1e-3,
-    batch=80,
+    reward_learning_rate=1e-3,
+    batch_size=80,
     samples=5,
-    most_words=64,
+    max_words=64,
 )
-"""For the invented scenes: a minute or two per system on one core."""
+"""Scale for synthetic scenes: a minute or two per system on one core."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about one claim."""
+    """Outcome of an experiment for one claim."""
 
     claim: str
     source: str
@@ -116,65 +116,65 @@ class Verdict:
 
 @dataclass(eq=False)
 class Findings:
-    """What an experiment found."""
+    """Results of an experiment."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
-    """One per system and seed: `system`, `seed` and figures."""
+    """One row per system and seed: `system`, `seed` and scores."""
     verdicts: list[Verdict] = field(default_factory=list)
     captions: list[dict[str, Any]] = field(default_factory=list)
-    """Some images: `image`, `references` and the caption of each system."""
+    """Example images: `image`, `references` and the caption of each system."""
     plots: dict[str, Figure] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def values(self, system: str, figure: str) -> list[float]:
-        """Return a figure of a system, seed by seed."""
-        return [row[figure] for row in self.rows if row["system"] == system]
+    def values(self, system: str, score: str) -> list[float]:
+        """Return a score of a system for each seed."""
+        return [row[score] for row in self.rows if row["system"] == system]
 
     def systems(self) -> list[str]:
-        """Return the names of the systems, in the order of the rows."""
+        """Return the names of the systems, in order."""
         return list(dict.fromkeys(row["system"] for row in self.rows))
 
-    def figures(self) -> list[str]:
-        """Return the names of the figures."""
+    def score_names(self) -> list[str]:
+        """Return the names of the scores."""
         names = dict.fromkeys(name for row in self.rows for name in row)
         return [name for name in names if name not in ("system", "seed")]
 
-    def expect_more(self, claim: str, source: str, figure: str, more: str, less: str) -> None:
-        """Judge a claim: `figure` of the system `more` is greater than that of `less`."""
-        pairs = list(zip(self.values(more, figure), self.values(less, figure), strict=True))
-        outcome, interval = judge([a - b for a, b in pairs])
+    def test_greater(self, claim: str, source: str, score: str, greater: str, less: str) -> None:
+        """Test the claim that `score` of system `greater` exceeds that of `less`."""
+        pairs = list(zip(self.values(greater, score), self.values(less, score), strict=True))
+        outcome, interval = assess([a - b for a, b in pairs])
         evidence = (
-            f"{figure} of {more} less that of {less}: {interval} over {len(pairs)} seeds "
+            f"{score} of {greater} minus that of {less}: {interval} over {len(pairs)} seeds "
             f"({', '.join(f'{a:.3f} and {b:.3f}' for a, b in pairs)})"
         )
         self.verdicts.append(Verdict(claim, source, outcome, evidence))
 
 
-def judge(differences: Sequence[float]) -> tuple[Outcome, str]:
-    """Return what differences between paired runs, one per seed, say of a claim that they are > 0.
+def assess(differences: Sequence[float]) -> tuple[Outcome, str]:
+    """Return the outcome of the claim that differences of paired runs, one per seed, are > 0.
 
-    The interval is Student's, at 95 %. One seed has none, and shows nothing.
+    The 95 % confidence interval is Student's; a single seed has none.
 
     ```python
-    judge([0.10, 0.12, 0.11])[0]   # "shows"
+    assess([0.10, 0.12, 0.11])[0]   # "supported"
     ```
     """
     mean = statistics.fmean(differences)
     if len(differences) < 2:
-        return "does not show", f"{mean:+.4f}, one seed and no interval"
+        return "not supported", f"{mean:+.4f}, no interval for one seed"
     from scipy.special import stdtrit
 
     error = statistics.stdev(differences) / len(differences) ** 0.5
     reach = float(stdtrit(len(differences) - 1, (1 + CONFIDENCE) / 2)) * error
     text = f"{mean:+.4f} [{mean - reach:+.4f}, {mean + reach:+.4f}]"
     if mean - reach > 0:
-        return "shows", text
-    return ("opposite" if mean + reach < 0 else "does not show"), text
+        return "supported", text
+    return ("contradicted" if mean + reach < 0 else "not supported"), text
 
 
 @dataclass(frozen=True, eq=False)
 class Lab:
-    """The data, model and seeds of an experiment, and the folder of its runs."""
+    """Data, model, seeds and settings of an experiment."""
 
     data: LabData
     model: str = "fc"
@@ -183,23 +183,23 @@ class Lab:
     folder: Path | None = None
     device: str | None = None
     spice: bool = False
-    """Whether SPICE is measured too, which needs its extra and takes minutes."""
-    watch: Callable[[dict[str, Any]], None] | None = None
+    """Compute SPICE, which needs the extra `spice` and takes minutes."""
+    callback: Callable[[dict[str, Any]], None] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    """What an experiment takes beside: `weights`, `families`, `rewards`, `generators`."""
+    """Options of the experiment: `weights`, `families`, `rewards`, `generators`."""
 
     def __post_init__(self) -> None:
         if not self.seeds or len(set(self.seeds)) != len(self.seeds):
-            raise SettingError(f"seeds must be different numbers, not {self.seeds}")
+            raise SettingError(f"seeds must be distinct, not {self.seeds}")
 
     @property
     def test(self) -> Split:
-        """The images that systems are compared on."""
-        return self.data.test.take(self.scale.test_images)
+        """Test images."""
+        return self.data.test.head(self.scale.test_images)
 
     @property
     def scores(self) -> list[str]:
-        """The metrics of every system."""
+        """Metrics of all systems."""
         return [*SCORES, *(["spice"] if self.spice else [])]
 
     def train(
@@ -211,7 +211,7 @@ class Lab:
         model: str | None = None,
         start: Captioner | None = None,
     ) -> Run:
-        """Train a system, or go on with one that was interrupted; its folder is its name."""
+        """Train a system, or resume its training from the folder of its name."""
         from cidery_lab.models.base import ModelCard
         from cidery_lab.training import train
 
@@ -227,9 +227,9 @@ class Lab:
         safe = "".join(c if c.isalnum() or c in "-." else "_" for c in name)
         folder = None if self.folder is None else self.folder / "runs" / f"{kind}-{safe}-{seed}"
 
-        def watch(row: dict[str, Any]) -> None:
-            if self.watch is not None:
-                self.watch({"system": name, "seed": seed, **row})
+        def callback(row: dict[str, Any]) -> None:
+            if self.callback is not None:
+                self.callback({"system": name, "seed": seed, **row})
 
         return train(
             card,
@@ -238,26 +238,26 @@ class Lab:
             folder=folder,
             start=start,
             device=self.device,
-            watch=watch,
+            callback=callback,
         )
 
-    def begin(self, seed: int, model: str | None = None) -> Run:
-        """Train with cross-entropy: where all systems of a seed start."""
+    def train_cross_entropy(self, seed: int, model: str | None = None) -> Run:
+        """Train with cross-entropy, from which all systems of a seed start."""
         return self.train("cross-entropy", seed, [self.scale.cross_entropy()], model=model)
 
-    def reward(self, name: str, seed: int, losses: Losses, start: Captioner) -> Run:
-        """Train on from a model with these losses."""
+    def train_with_reward(self, name: str, seed: int, losses: Losses, start: Captioner) -> Run:
+        """Continue training of a model with these losses."""
         stage = self.scale.rewarded(name, losses)
         return self.train(name, seed, [stage], start=start, model=start.card.model)
 
-    def describe(self, model: Captioner) -> dict[str, str]:
-        """Return a greedy caption for each test image."""
-        from cidery_lab.evaluation import describe_images
+    def caption_test_images(self, model: Captioner) -> dict[str, str]:
+        """Return a greedy caption per test image."""
+        from cidery_lab.evaluation import caption_images
 
-        return describe_images(model, self.data, self.test, most_words=self.scale.most_words)
+        return caption_images(model, self.data, self.test, max_words=self.scale.max_words)
 
     def measure(self, captions: Mapping[str, str]) -> dict[str, float]:
-        """Return scores, length and repetition of captions."""
+        """Return scores, mean length and repetition of captions."""
         from cidery_lab.evaluation import score_captions
 
         words = [caption.split() for caption in captions.values()]
@@ -284,10 +284,10 @@ class Lab:
     def measure_system(
         self, model: Captioner, seed: int
     ) -> tuple[dict[str, float], dict[str, str]]:
-        """Return all figures of a model, and its greedy captions; sets are drawn by RS."""
+        """Return all scores of a model, and its greedy captions; sets are sampled by RS."""
         from cidery_lab.generators import generate_sets
 
-        captions = self.describe(model)
+        captions = self.caption_test_images(model)
         sets = generate_sets(
             "rs",
             model,
@@ -295,7 +295,7 @@ class Lab:
             self.test,
             count=self.scale.set_size,
             seed=seed,
-            most_words=self.scale.most_words,
+            max_words=self.scale.max_words,
         )
         return {**self.measure(captions), **self.measure_sets(sets)}, captions
 
@@ -303,9 +303,7 @@ class Lab:
 def repeated_share(
     captions: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
 ) -> float:
-    """Return the share of words that a caption uses oftener than any of its references does.
-
-    Long references repeat `a` and `the` themselves; only what goes beyond them counts.
+    """Return the share of words that a caption uses more often than any of its references.
 
     ```python
     repeated_share([["a", "dog", "dog", "dog"]], [[["a", "dog"]]])   # 0.5
@@ -324,7 +322,7 @@ def repeated_share(
 def show_captions(
     lab: Lab, captions: Mapping[str, Mapping[str, str]], count: int = 12
 ) -> list[dict[str, Any]]:
-    """Return images whose systems say different things, with all that they say."""
+    """Return images for which systems differ, with all captions."""
     different = [
         image
         for image in lab.test.images
@@ -341,7 +339,7 @@ def show_captions(
 
 
 def mean_by_system(findings: Findings, figure: str) -> dict[str, float]:
-    """Return the mean of a figure over seeds, for each system that has it."""
+    """Return the mean of a score over seeds, for each system that has it."""
     found = {}
     for system in findings.systems():
         values = [row[figure] for row in findings.rows if row["system"] == system and figure in row]

@@ -1,4 +1,4 @@
-"""The figures of experiments (extra `plots`)."""
+"""Plots of experiments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_bars(findings: Findings, figures: Sequence[str]) -> Figure:
-    """Draw some figures of all systems: a bar for the mean, a point for every seed."""
+def draw_bars(findings: Findings, scores: Sequence[str]) -> Figure:
+    """Plot scores of all systems: a bar for the mean, a point per seed."""
     from cidery.plots import new_figure
 
     systems = findings.systems()
-    with new_figure(2.2 * len(figures), 0.3 * len(systems) + 1.2) as figure:
-        panels = np.atleast_1d(figure.subplots(1, len(figures), sharey=True))
-        for axes, name in zip(panels, figures, strict=True):
+    with new_figure(2.2 * len(scores), 0.3 * len(systems) + 1.2) as figure:
+        panels = np.atleast_1d(figure.subplots(1, len(scores), sharey=True))
+        for axes, name in zip(panels, scores, strict=True):
             means = mean_by_system(findings, name)
             axes.barh(range(len(systems)), [means.get(s, 0.0) for s in systems], color="#56B4E9")
             for place, system in enumerate(systems):
@@ -32,7 +32,7 @@ def draw_bars(findings: Findings, figures: Sequence[str]) -> Figure:
 
 
 def draw_tradeoff(findings: Findings, curves: Mapping[str, Sequence[str]]) -> Figure:
-    """Draw mean diversity against mean accuracy, a line for each family of systems."""
+    """Plot mean diversity against mean accuracy, a line per family of systems."""
     from cidery.plots import line_styles, new_figure
 
     accuracy = mean_by_system(findings, "accuracy")
@@ -61,7 +61,7 @@ def draw_tradeoff(findings: Findings, curves: Mapping[str, Sequence[str]]) -> Fi
 
 
 def draw_ranks(findings: Findings, first: str, second: str) -> Figure:
-    """Draw the ranks of systems by two measures beside each other: figure 11 of Wang and Chan."""
+    """Plot the ranks of systems by two measures: figure 11 of Wang and Chan."""
     from cidery.plots import new_figure
 
     orders = [
@@ -80,33 +80,33 @@ def draw_ranks(findings: Findings, first: str, second: str) -> Figure:
     return figure
 
 
-def draw_table(findings: Findings, systems: Sequence[str], figures: Sequence[str]) -> Figure:
-    """Draw the change of each figure against the first system, in per cent of it."""
+def draw_table(findings: Findings, systems: Sequence[str], scores: Sequence[str]) -> Figure:
+    """Plot the change of each score from the first system, in percent."""
     from cidery.plots import new_figure
 
-    means = {name: mean_by_system(findings, name) for name in figures}
+    means = {name: mean_by_system(findings, name) for name in scores}
     change = np.array(
         [
             [
                 100 * (means[f][s] - means[f][systems[0]]) / max(abs(means[f][systems[0]]), 1e-9)
-                for f in figures
+                for f in scores
             ]
             for s in systems[1:]
         ]
     )
     reach = max(float(np.abs(change).max()), 1e-9)
-    with new_figure(0.8 * len(figures) + 1.6, 0.4 * len(systems) + 1.2) as figure:
+    with new_figure(0.8 * len(scores) + 1.6, 0.4 * len(systems) + 1.2) as figure:
         axes = figure.subplots()
         axes.imshow(change, cmap="PuOr_r", vmin=-reach, vmax=reach, aspect="auto")
         for row, values in enumerate(change):
             for column, value in enumerate(values):
                 axes.text(column, row, f"{value:+.0f}", ha="center", va="center", fontsize=7)
         axes.set(
-            xticks=range(len(figures)),
+            xticks=range(len(scores)),
             yticks=range(len(systems) - 1),
             yticklabels=systems[1:],
             ylabel="trained with",
-            title=f"change against {systems[0]}, per cent",
+            title=f"change from {systems[0]}, percent",
         )
-        axes.set_xticklabels(figures, rotation=45, ha="right")
+        axes.set_xticklabels(scores, rotation=45, ha="right")
     return figure

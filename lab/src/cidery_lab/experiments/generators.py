@@ -1,4 +1,4 @@
-"""Ways to generate sets of captions, compared: Wang and Chan 2019, figures 4 to 6."""
+"""Comparison of generators of caption sets: Wang and Chan 2019, figures 4 to 6."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ LATENT = ("cvae", "cgan")
 
 
 def run(lab: Lab) -> Findings:
-    """Generate sets in every way, with a captioner, and DRV with a CVAE and a GAN."""
+    """Generate sets with all generators; DRV with a CVAE and a GAN."""
     from cidery_lab.generators import GENERATORS, generate_sets
 
     chosen = lab.options.get("generators") or tuple(GENERATORS)
     findings = Findings()
     has_regions = lab.data.train.features.ndim == 3
     if "rci" in chosen and not has_regions:
-        findings.notes.append("RCI is left out: these features have no regions to crop")
+        findings.notes.append("RCI is skipped: these features have no regions to crop")
     for seed in lab.seeds:
-        model = lab.begin(seed).model
+        model = lab.train_cross_entropy(seed).model
         systems = [
             (f"{lab.model}-{name}", name, model)
             for name in chosen
             if name != "drv" and (name != "rci" or has_regions)
         ]
         if "drv" in chosen:
-            cvae = lab.begin(seed, "cvae").model
-            cgan = lab.begin(seed, "cgan").model
+            cvae = lab.train_cross_entropy(seed, "cvae").model
+            cgan = lab.train_cross_entropy(seed, "cgan").model
             losses = Losses(0, adversarial=1.0)
             systems.append(("cvae-drv", "drv", cvae))
-            systems.append(("cgan-drv", "drv", lab.reward("cgan", seed, losses, cgan).model))
+            systems.append(
+                ("cgan-drv", "drv", lab.train_with_reward("cgan", seed, losses, cgan).model)
+            )
         for label, name, captioner in systems:
             sets = generate_sets(
                 name,
@@ -42,11 +44,11 @@ def run(lab: Lab) -> Findings:
                 lab.test,
                 count=lab.scale.set_size,
                 seed=seed,
-                most_words=lab.scale.most_words,
+                max_words=lab.scale.max_words,
             )
             findings.rows.append({"system": label, "seed": seed, **lab.measure_sets(sets)})
         findings.rows.append({"system": "humans", "seed": seed, **_measure_humans(lab)})
-    _judge(findings, lab.model)
+    _assess(findings, lab.model)
     curves = {system: [system] for system in findings.systems()}
     findings.plots["tradeoff"] = draw_tradeoff(findings, curves)
     findings.plots["figures"] = draw_bars(findings, ["self-cider", "accuracy", "f"])
@@ -54,7 +56,7 @@ def run(lab: Lab) -> Findings:
 
 
 def _measure_humans(lab: Lab) -> dict[str, float]:
-    """Return the figures of the references, each scored against the others of its image."""
+    """Return scores of the references, each against the others of its image."""
     sets = {image: group for image, group in lab.test.references.items() if len(group) > 1}
     table = measure_diversity(
         sets,
@@ -66,7 +68,7 @@ def _measure_humans(lab: Lab) -> dict[str, float]:
     return {name: float(value) for name, value in table.corpus.items()}
 
 
-def _judge(findings: Findings, model: str) -> None:
+def _assess(findings: Findings, model: str) -> None:
     known = findings.systems()
     claims = (
         ("RS is more diverse than switching synonyms", "self-cider", "rs", "ss"),
@@ -75,14 +77,14 @@ def _judge(findings: Findings, model: str) -> None:
         ("Switching synonyms is less accurate than beam search", "accuracy", "beam", "ss"),
         ("Diverse beams are more diverse than beams", "self-cider", "diverse-beam", "beam"),
     )
-    for claim, figure, more, less in claims:
+    for claim, score, more, less in claims:
         names = f"{model}-{more}", f"{model}-{less}"
         if set(names) <= set(known):
-            findings.expect_more(claim, SOURCE, figure, *names)
+            findings.test_greater(claim, SOURCE, score, *names)
     for system in ("cvae-drv", "cgan-drv"):
         if system in known:
-            findings.expect_more(
-                f"People's captions are more accurate than those of {system}",
+            findings.test_greater(
+                f"Human captions are more accurate than those of {system}",
                 SOURCE,
                 "accuracy",
                 "humans",

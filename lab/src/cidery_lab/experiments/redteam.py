@@ -1,4 +1,4 @@
-"""The red team as an experiment: which nonsense do rewards pay for, seed by seed?"""
+"""Red team: nonsense with a high reward, for several seeds."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import numpy as np
 
 from cidery.rewards import NONSENSE_KINDS, RedTeam, red_team
 from cidery.runtime import use_progress
-from cidery_lab.experiments.base import Findings, Lab, Verdict, judge
+from cidery_lab.experiments.base import Findings, Lab, Verdict, assess
 from cidery_lab.stages import read_metric
 
-ABOUT = "the best-paid nonsense under each reward: hill climbing over words, RL from scratch"
+ABOUT = "nonsense with the highest reward: hill climbing over words, reinforcement learning"
 SOURCE = "this experiment"
 REWARDS = ("cider-d", "cider-r", "bleu-4", "rouge-l")
 IMAGES = 40
-FIGURES = (
+SCORE_NAMES = (
     *("hackability", "score", "human", "human ratio", "wins", "held-out"),
     *("broken", "repeated", "unseen"),
 )
 
 
 def run(lab: Lab) -> Findings:
-    """Attack each reward on test images; a seed chooses the images and all that is random."""
+    """Attack each reward on test images."""
     rewards = {name: read_metric(name) for name in lab.options.get("rewards") or REWARDS}
     settings = {"images": IMAGES, "rounds": 100, "steps": 300, **lab.options.get("redteam", {})}
     findings = Findings()
     records: list[list[dict[str, Any]]] = []
     for seed in lab.seeds:
-        with _watched(lab, seed):
+        with _report_progress(lab, seed):
             found = red_team(
                 dict(lab.test.references),
                 rewards,
                 frequencies=lab.data.frequencies,
                 tokenizer="whitespace",
-                max_words=lab.scale.most_words,
+                max_words=lab.scale.max_words,
                 seed=seed,
                 **settings,
             )
@@ -44,16 +44,16 @@ def run(lab: Lab) -> Findings:
             raise KeyboardInterrupt
         records.append(found.to_records())
         for record in found.to_records():
-            figures = {name: record[name] for name in FIGURES if np.isfinite(record[name])}
+            scores = {name: record[name] for name in SCORE_NAMES if np.isfinite(record[name])}
             system = f"{record['reward']}: {record['attack']}"
-            findings.rows.append({"system": system, "seed": seed, **figures})
+            findings.rows.append({"system": system, "seed": seed, **scores})
         if seed == lab.seeds[0]:
             findings.captions = _show(found)
     for name in rewards:
-        _judge_people(findings, name)
+        _assess_people(findings, name)
     if {"cider-d", "cider-r"} <= set(rewards):
-        findings.expect_more(
-            "CIDEr-R pays less for repetition than CIDEr-D",
+        findings.test_greater(
+            "Repetition has a lower hackability under CIDEr-R than under CIDEr-D",
             "Santos, Colombini, Avila 2021, section 4",
             "hackability",
             "cider-d: repeated",
@@ -63,19 +63,19 @@ def run(lab: Lab) -> Findings:
     return findings
 
 
-def _judge_people(findings: Findings, reward: str) -> None:
-    """Judge whether the best-paid kind of nonsense earns more than people's captions."""
+def _assess_people(findings: Findings, reward: str) -> None:
+    """Test if the nonsense with the highest reward exceeds human captions."""
     kinds = [s for kind in NONSENSE_KINDS if (s := f"{reward}: {kind}") in findings.systems()]
     pairs = [(findings.values(kind, "score"), findings.values(kind, "human")) for kind in kinds]
     means = [float(np.mean(np.subtract(*pair))) for pair in pairs]
     best = int(np.argmax(means))
-    outcome, interval = judge(np.subtract(*pairs[best]).tolist())
+    outcome, interval = assess(np.subtract(*pairs[best]).tolist())
     findings.verdicts.append(
         Verdict(
-            f"Nonsense earns more {reward} than captions that people wrote",
+            f"Nonsense has a higher {reward} than human captions",
             SOURCE,
             outcome,
-            f"score of {kinds[best]} less that of people: {interval} over "
+            f"score of {kinds[best]} minus that of human captions: {interval} over "
             f"{len(pairs[best][0])} seeds",
         )
     )
@@ -86,7 +86,7 @@ def _show(found: RedTeam) -> list[dict[str, Any]]:
     shown = []
     for attack in found.attacks:
         for place in attack.find_examples(1):
-            earned = f"{attack.scores[place]:.2f}; people's {attack.human[place]:.2f}"
+            earned = f"{attack.scores[place]:.2f}; human {attack.human[place]:.2f}"
             caption = {f"{attack.reward}: {attack.name} ({earned})": attack.captions[place]}
             shown.append(
                 {
@@ -99,7 +99,7 @@ def _show(found: RedTeam) -> list[dict[str, Any]]:
 
 
 def _draw(records: list[list[dict[str, Any]]]) -> Any:
-    """Draw means over seeds; the bars go from the least seed to the greatest."""
+    """Plot means over seeds; bars show the range of seeds."""
     from cidery.plots import plot_hackability
 
     means: list[Mapping[str, Any]] = []
@@ -112,12 +112,12 @@ def _draw(records: list[list[dict[str, Any]]]) -> Any:
 
 
 @contextmanager
-def _watched(lab: Lab, seed: int) -> Iterator[None]:
-    """Show how far a search is, where somebody watches."""
+def _report_progress(lab: Lab, seed: int) -> Iterator[None]:
+    """Report progress to the lab's callback."""
 
-    def watch(what: str, share: float) -> None:
-        if lab.watch is not None:
-            lab.watch({"system": what, "seed": seed, "stage": "red team", "share": share})
+    def callback(what: str, share: float) -> None:
+        if lab.callback is not None:
+            lab.callback({"system": what, "seed": seed, "stage": "red team", "share": share})
 
-    with use_progress(watch):
+    with use_progress(callback):
         yield

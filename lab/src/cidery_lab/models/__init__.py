@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Model:
-    """Where a captioner is, and what it is."""
+    """Module, class and description of a captioner."""
 
     module: str
     name: str
@@ -32,26 +32,26 @@ class Model:
 
 MODELS: Mapping[str, Model] = MappingProxyType(
     {
-        "fc": Model("fc", "FC", "maxout LSTM that sees the image first (Rennie et al. 2017)"),
+        "fc": Model("fc", "FC", "maxout LSTM, image as first input (Rennie et al. 2017)"),
         "nic": Model("fc", "NIC", "show and tell (Vinyals et al. 2015)"),
         "softatt": Model(
             "soft_attention", "SoftAttention", "show, attend and tell (Xu et al. 2015)"
         ),
         "adapatt": Model(
-            "adaptive_attention", "AdaptiveAttention", "looks only when it needs (Lu et al. 2017)"
+            "adaptive_attention", "AdaptiveAttention", "attention with a sentinel (Lu et al. 2017)"
         ),
         "att2in": Model(
-            "att2in", "Att2in", "maxout LSTM that looks into its cell (Rennie et al. 2017)"
+            "att2in", "Att2in", "maxout LSTM with attention in its cell (Rennie et al. 2017)"
         ),
         "aoa": Model(
             "attention_on_attention",
             "AttentionOnAttention",
-            "attention on attention, one refining layer (Huang et al. 2019)",
+            "attention on attention, one encoder layer (Huang et al. 2019)",
         ),
         "transformer": Model(
             "transformer", "Transformer", "two decoder layers (Vaswani et al. 2017)"
         ),
-        "cvae": Model("latent", "CVAE", "variational, starts from a random vector (Wang 2017)"),
+        "cvae": Model("latent", "CVAE", "variational, with a latent vector (Wang et al. 2017)"),
         "cgan": Model("latent", "CGAN", "generator of a conditional GAN (Dai et al. 2017)"),
     }
 )
@@ -59,7 +59,7 @@ MODELS: Mapping[str, Model] = MappingProxyType(
 
 
 def build_model(card: ModelCard) -> Captioner:
-    """Build a captioner whose first weights are drawn with the card's seed."""
+    """Build a captioner; the card's seed determines its initial weights."""
     if card.model not in MODELS:
         raise SettingError(f"no model named {card.model!r}; known: {', '.join(MODELS)}")
     import torch

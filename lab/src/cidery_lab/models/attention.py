@@ -1,4 +1,4 @@
-"""Where to look: additive attention over regions, which several captioners share."""
+"""Additive attention over regions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Attention(nn.Module):
 
     def __init__(self, size: int) -> None:
         super().__init__()
-        self.ask = nn.Linear(size, size)
-        self.weigh = nn.Linear(size, 1)
+        self.query = nn.Linear(size, size)
+        self.score = nn.Linear(size, 1)
 
     def forward(self, hidden: Tensor, regions: Tensor, keys: Tensor) -> Tensor:
         """Return the weighted mean of regions [captions, regions, size]; keys are V v_i."""
-        scores = self.weigh((keys + self.ask(hidden)[:, None]).tanh_())
+        scores = self.score((keys + self.query(hidden)[:, None]).tanh_())
         return torch.bmm(scores.softmax(1).transpose(1, 2), regions)[:, 0]

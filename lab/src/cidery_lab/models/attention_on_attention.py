@@ -1,6 +1,6 @@
 """AoA: attention on attention, Huang et al., ICCV 2019, in a small form.
 
-CIDEr-R was shown on this model (Santos, Colombini, Avila 2021). One refining layer instead of six.
+Santos, Colombini, Avila 2021 evaluate CIDEr-R with this model. One encoder layer instead of six.
 """
 
 from __future__ import annotations
@@ -8,52 +8,59 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from cidery_lab.models.base import Captioner, ModelCard, See, State, embed_words, spread
+from cidery_lab.models.base import (
+    Captioner,
+    FeatureProjection,
+    ModelCard,
+    State,
+    as_regions,
+    embed_words,
+)
 
 HEADS = 4
 
 
-class Refined(nn.Module):
-    """Multi-head attention whose result passes a gate that the query opens: equation (6)."""
+class GatedAttention(nn.Module):
+    """Multi-head attention with an output gate that depends on the query: equation (6)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.attend = nn.MultiheadAttention(size, HEADS, batch_first=True)
-        self.inform = nn.Linear(2 * size, 2 * size)
+        self.gate_layer = nn.Linear(2 * size, 2 * size)
 
-    def forward(self, query: Tensor, places: Tensor) -> Tensor:
+    def forward(self, query: Tensor, regions: Tensor) -> Tensor:
         """Take [captions, queries, size] and [captions, regions, size]."""
-        found, _ = self.attend(query, places, places, need_weights=False)
-        information, gate = self.inform(torch.cat([query, found], 2)).chunk(2, 2)
+        found, _ = self.attend(query, regions, regions, need_weights=False)
+        information, gate = self.gate_layer(torch.cat([query, found], 2)).chunk(2, 2)
         return information * torch.sigmoid(gate)
 
 
 class AttentionOnAttention(Captioner):
-    """An encoder that refines regions, and an LSTM that asks for them through the same gate."""
+    """An encoder of regions, and an LSTM that attends to them, both with gated attention."""
 
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = See(card)
-        self.refine = Refined(size)
+        self.projection = FeatureProjection(card)
+        self.refine = GatedAttention(size)
         self.norm = nn.LayerNorm(size)
         self.embed = embed_words(card)
         self.cell = nn.LSTMCell(2 * size, size)
-        self.look = Refined(size)
+        self.attend_regions = GatedAttention(size)
         self.drop = nn.Dropout(card.dropout)
-        self.speak = nn.Linear(size, card.words)
+        self.output = nn.Linear(size, card.words)
 
-    def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
-        """Refine the regions."""
-        regions = self.drop(torch.relu(self.see(self.drop(spread(images)))))
+    def init_state(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
+        """Encode the regions."""
+        regions = self.drop(torch.relu(self.projection(self.drop(as_regions(images)))))
         regions = self.norm(regions + self.drop(self.refine(regions, regions)))
-        nothing = regions.new_zeros(len(images), self.card.hidden)
-        return nothing, nothing, nothing, regions
+        zeros = regions.new_zeros(len(images), self.card.hidden)
+        return zeros, zeros, zeros, regions
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Read a word, then look."""
+        """Read a word, then attend."""
         hidden, cell, context, regions = state
-        read = torch.cat([self.drop(self.embed(tokens)), regions.mean(1) + context], 1)
-        hidden, cell = self.cell(read, (hidden, cell))
-        context = self.look(hidden[:, None], regions)[:, 0]
-        return self.speak(self.drop(context)), (hidden, cell, context, regions)
+        inputs = torch.cat([self.drop(self.embed(tokens)), regions.mean(1) + context], 1)
+        hidden, cell = self.cell(inputs, (hidden, cell))
+        context = self.attend_regions(hidden[:, None], regions)[:, 0]
+        return self.output(self.drop(context)), (hidden, cell, context, regions)
