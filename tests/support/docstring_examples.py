@@ -32,7 +32,7 @@ from support.judged import write_pairs, write_ratings
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 ARRAY = re.compile(r"(float\d+|int\d+)\[([\d, ]+)\]")
 PUBLIC = (
-    *("diversity", "meta", "metrics", "plots", "plots.diversity", "scoring", "files", "coco"),
+    *("diversity", "meta", "metrics", "plots", "plots.diversity_plots", "scoring", "files", "coco"),
     "encoders",
 )
 """Packages of cidery whose names an example may use as if it had imported them."""
