@@ -90,7 +90,6 @@ def test_every_public_name_is_in_the_reference(site: Path) -> None:
     assert public - described == set(), "each needs a docstring, and a page in docs/api"
 
 
-@pytest.mark.model  # names of the lab import torch
 def test_every_public_class_and_function_has_a_docstring() -> None:
     for name, value in find_public_names():
         if inspect.isroutine(value) or inspect.isclass(value):
