@@ -11,13 +11,13 @@ import pytest
 
 import cidery
 from cidery.metrics.explanations import (
+    Contributions,
     Explanation,
-    Shares,
     Span,
-    join_spans,
-    settle,
-    share,
-    share_lack,
+    merge_spans,
+    reconcile_spans,
+    split_loss,
+    split_score,
 )
 from cidery.metrics.ngram.matches import find_common
 from cidery.metrics.spice.matching import ReferenceScene
@@ -38,28 +38,33 @@ def lacking(explanation: Explanation) -> list[list[str]]:
 
 class TestSharing:
     def test_what_matches_earns_and_what_does_not_costs(self) -> None:
-        assert share(0.6, 1.0, [1, 1, 0], [0, 0, 1]) == pytest.approx([0.5, 0.5, -0.4])
-        assert share(0.6, 1.0, [1, 2], [0, 0]) == pytest.approx([0.2, 0.4])  # nothing to pay with
-        assert share(0.0, 0.5, [0, 0], [1, 1]) == [0, 0]
-        assert share_lack(0.6, 1.0, [0, 3, 1]) == pytest.approx([0, -0.3, -0.1])
-        assert share_lack(0.6, 1.0, [0, 0]) == [0, 0]
+        assert split_score(0.6, 1.0, [1, 1, 0], [0, 0, 1]) == pytest.approx([0.5, 0.5, -0.4])
+        assert split_score(0.6, 1.0, [1, 2], [0, 0]) == pytest.approx([0.2, 0.4])
+        assert split_score(0.0, 0.5, [0, 0], [1, 1]) == [0, 0]
+        assert split_loss(0.6, 1.0, [0, 3, 1]) == pytest.approx([0, -0.3, -0.1])
+        assert split_loss(0.6, 1.0, [0, 0]) == [0, 0]
 
     def test_spans_sum_to_the_score_exactly(self) -> None:
         spans = [Span(i, i + 1, value) for i, value in enumerate([0.1, 0.2, 0.3])]
-        settled, rest = settle(0.6, spans)
-        assert math.fsum(span.value for span in settled) == 0.6 and rest == 0
-        assert [span.value for span in settled] == pytest.approx([0.1, 0.2, 0.3])
-        unsettled, rest = settle(0.7, spans, exact=False)
-        assert unsettled == tuple(spans) and rest == pytest.approx(0.1)
-        assert settle(0.5, []) == ((), 0.5)
+        balanced, rest = reconcile_spans(0.6, spans)
+        assert math.fsum(span.value for span in balanced) == 0.6 and rest == 0
+        assert [span.value for span in balanced] == pytest.approx([0.1, 0.2, 0.3])
+        unchanged, rest = reconcile_spans(0.7, spans, exact=False)
+        assert unchanged == tuple(spans) and rest == pytest.approx(0.1)
+        assert reconcile_spans(0.5, []) == ((), 0.5)
 
     def test_spans_that_overlap_become_one(self) -> None:
         one = [Span(0, 3, 1.0, "x"), Span(4, 9, 2.0, "y")]
         other = [Span(4, 6, 1.0, "z"), Span(6, 9, 1.0)]
-        assert join_spans([one, other], [1, 0.5]) == [Span(0, 3, 1.0, "x"), Span(4, 9, 3.0, "z; y")]
+        assert merge_spans([one, other], [1, 0.5]) == [
+            Span(0, 3, 1.0, "x"),
+            Span(4, 9, 3.0, "z; y"),
+        ]
 
     def test_a_metric_without_words_leaves_the_score_whole(self) -> None:
-        found = Explanation.build("m", "a dog", ("a cat",), Shares(0.5, (), [()], exact=False))
+        found = Explanation.build(
+            "m", "a dog", ("a cat",), Contributions(0.5, (), [()], exact=False)
+        )
         assert found.spans == () and found.rest == 0.5
         assert found.table().cells == [["(rest)", "+0.5000", "belongs to no word"]]
 

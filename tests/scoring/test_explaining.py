@@ -16,7 +16,7 @@ from cidery.errors import InputError, LanguageWarning, MismatchError, SettingErr
 from cidery.markup import html_page, mark_text
 from cidery.metrics import FunctionMetric
 from cidery.metrics.base import Metric, Prepared, TokenizedReferences
-from cidery.metrics.explanations import Shares, Span
+from cidery.metrics.explanations import Contributions, Span
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.explaining import choose_explaining
 from cidery.scoring.pipeline import Pipeline
@@ -154,9 +154,9 @@ class _PreparedInitials(Prepared):
     def measure(self, candidates: Any, work: Any) -> Any:  # noqa: ARG002
         return np.full((len(candidates), 1), 0.5)
 
-    def explain(self, candidates: Any, work: Any) -> list[Shares]:  # noqa: ARG002
+    def explain(self, candidates: Any, work: Any) -> list[Contributions]:  # noqa: ARG002
         spans = [Span(0, 1, 0.25, "begins")]
-        return [Shares(0.5, spans, exact=False) for _ in range(len(candidates))]
+        return [Contributions(0.5, spans, exact=False) for _ in range(len(candidates))]
 
 
 def test_metrics_of_others_explain_themselves() -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cidery.corpus import ImageId
-    from cidery.metrics.explanations import Shares
+    from cidery.metrics.explanations import Contributions
     from cidery.text import Language
 
 Images: TypeAlias = "NDArray[np.uint32]"
@@ -117,7 +117,7 @@ class Prepared(ABC):
         once and keeps the workspace; `measure` asks the workspace for the same results.
         """
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> Sequence[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> Sequence[Contributions]:
         """Return the contributions of words to each caption's score."""
         raise NotImplementedError(f"{type(self).__name__} does not define explain()")
 

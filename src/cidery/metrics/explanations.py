@@ -1,4 +1,4 @@
-"""Explanations: which words of a caption earned its score, and which cost it something."""
+"""Explanations: contributions of words to the score of a caption."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Span:
-    """A piece of a caption, as it was given, with its part in a score."""
+    """A range of characters of a caption, with its contribution to a score."""
 
     start: int
     end: int
     """Characters [start, end)."""
     value: float
-    """What it earned (> 0) or cost (< 0), in units of the metric's score."""
+    """Contribution in units of the metric's score; negative if it lowers the score."""
     note: str = ""
-    """Why, such as `in 3 of 5 references`."""
+    """Reason, such as `in 3 of 5 references`."""
 
     def __init__(self, start: int, end: int, value: float, note: str = "") -> None:
-        # Half the time of what dataclasses write: there are millions of spans.
+        # Half the time of a generated __init__: there are millions of spans.
         _set_start(self, start)
         _set_end(self, end)
         _set_value(self, value)
         _set_note(self, note)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return its fields, ready for JSON."""
+        """Return the fields, for JSON."""
         return {"start": self.start, "end": self.end, "value": self.value, "note": self.note}
 
 
@@ -44,7 +44,7 @@ _set_start, _set_end, _set_value, _set_note = (
 
 
 @dataclass(frozen=True)
-class Shares:
+class Contributions:
     """A caption's score and the contributions of words; with the caption, an `Explanation`."""
 
     score: float
@@ -52,7 +52,7 @@ class Shares:
     reference_spans: Sequence[Sequence[Span]] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
     exact: bool = True
-    """Whether the spans sum to the score but for rounding, which is then added to one of them."""
+    """True if the spans sum to the score except for rounding, which is added to one of them."""
 
 
 @dataclass(frozen=True)
@@ -68,39 +68,39 @@ class Explanation(Tabular):
     """
 
     metric: str
-    """The metric's label."""
+    """Label of the metric."""
     score: float
-    """As `score` gives it, bit for bit."""
+    """Score of the caption, bit for bit that of `score`."""
     candidate: str
     references: tuple[str, ...]
     spans: tuple[Span, ...]
-    """Of the candidate: in order, apart from each other."""
+    """Of the candidate: in order, without overlaps."""
     reference_spans: tuple[tuple[Span, ...], ...]
-    """Of each reference: what the candidate lacks, with a value of at most 0."""
+    """Of each reference: words that the candidate lacks, with values <= 0."""
     parts: Mapping[str, float] = field(default_factory=dict)
-    """What the metric computes its score from, such as precision and recall."""
+    """Quantities that the score is computed from, such as precision and recall."""
     rest: float = 0.0
-    """The part of the score that belongs to no span, such as a length penalty."""
+    """Part of the score that belongs to no span, such as a length penalty."""
 
     @classmethod
     def build(
-        cls, metric: str, candidate: str, references: tuple[str, ...], shares: Shares
+        cls, metric: str, candidate: str, references: tuple[str, ...], found: Contributions
     ) -> Explanation:
         """Join a caption and the contributions of its words."""
-        spans, rest = settle(shares.score, shares.spans, shares.exact)
+        spans, rest = reconcile_spans(found.score, found.spans, found.exact)
         return cls(
             metric,
-            shares.score,
+            found.score,
             candidate,
             references,
             spans,
-            tuple(map(tuple, shares.reference_spans)),
-            shares.parts,
+            tuple(map(tuple, found.reference_spans)),
+            found.parts,
             rest,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all fields, for JSON."""
         return {
             "metric": self.metric,
             "score": self.score,
@@ -113,7 +113,7 @@ class Explanation(Tabular):
         }
 
     def table(self, digits: int = 4) -> Table:
-        """Return a row per word of the caption, and one for what belongs to no word."""
+        """Return a row per word of the caption, and one for the rest."""
         rows: list[tuple[str, float, str]] = [
             (self.candidate[span.start : span.end], span.value, span.note) for span in self.spans
         ]
@@ -124,7 +124,7 @@ class Explanation(Tabular):
         return Table.of(columns, rows, title=title, notes=self.notes(digits))
 
     def notes(self, digits: int = 4) -> list[str]:
-        """Return what references have beyond the caption, and what the score is computed from."""
+        """Return the words of references that the caption lacks, and the parts of the score."""
         notes = []
         for number, (text, spans) in enumerate(
             zip(self.references, self.reference_spans, strict=True), 1
@@ -140,9 +140,9 @@ class Explanation(Tabular):
         return notes
 
     def to_html(self) -> str:
-        """Return the captions with their words colored by what they earned and cost.
+        """Return the captions as HTML, with words colored by their contributions.
 
-        Text is escaped; nothing is loaded from elsewhere.
+        Text is escaped, and the page loads nothing.
         """
         lost = max((abs(s.value) for spans in self.reference_spans for s in spans), default=0.0)
         listed = "".join(
@@ -159,17 +159,17 @@ class Explanation(Tabular):
         )
 
 
-def settle(
+def reconcile_spans(
     score: float, spans: Sequence[Span], exact: bool = True
 ) -> tuple[tuple[Span, ...], float]:
-    """Return spans and a rest that sum to the score, exactly.
+    """Return spans and a rest that sum to the score exactly.
 
-    Where the values sum to the score but for rounding (some 1e-16 of it), `exact`, that is added to
-    one of them, and no rest is left.
+    With `exact`, the values sum to the score except for rounding (about 1e-16 of it), which is
+    added to one of them, so that the rest is 0.
     """
     values = [span.value for span in spans]
     if exact and math.fsum(values) != score:
-        values = settle_values(score, values)
+        values = reconcile_values(score, values)
         spans = [
             span if span.value == value else Span(span.start, span.end, value, span.note)
             for span, value in zip(spans, values, strict=True)
@@ -179,27 +179,27 @@ def settle(
     return tuple(spans), math.fsum([score, *(-value for value in values)])
 
 
-def settle_values(score: float, values: Sequence[float]) -> list[float]:
-    """Add what rounding left to one of some values, so that they sum to the score exactly.
+def reconcile_values(score: float, values: Sequence[float]) -> list[float]:
+    """Add the rounding error to one of the values, so that they sum to the score exactly.
 
-    It goes to one whose digits are fine enough to take it: the largest that is smaller than the
-    score, or, where that is still too coarse, the smallest of all.
+    That value must have enough precision: it is the largest below half the score or, where its
+    precision does not suffice, the smallest of all.
     """
-    settled = list(values)
+    balanced = list(values)
     for attempt in range(4):
-        if not settled or math.fsum(settled) == score:
+        if not balanced or math.fsum(balanced) == score:
             break
-        rest = math.fsum([score, *(-value for value in settled)])
-        sizes = list(map(abs, settled))
+        rest = math.fsum([score, *(-value for value in balanced)])
+        sizes = list(map(abs, balanced))
         fine = [size for size in sizes if 0 < size < abs(score) / 2 and attempt < 2]
-        settled[sizes.index(max(fine) if fine else min(sizes))] += rest
-    return settled
+        balanced[sizes.index(max(fine) if fine else min(sizes))] += rest
+    return balanced
 
 
 def make_spans(words: Iterable[tuple[TokenSpan | None, float, str]]) -> list[Span]:
-    """Return the spans of words, given as (place, value, note); those without a place are left out.
+    """Return the spans of words, given as (position, value, note); without a position, none.
 
-    Words that share a place share a span, with the first one's note.
+    Words at the same position share a span, with the note of the first.
     """
     spans: list[Span] = []
     behind = 0
@@ -215,23 +215,23 @@ def make_spans(words: Iterable[tuple[TokenSpan | None, float, str]]) -> list[Spa
     return spans
 
 
-def count_holders(count: int, references: int) -> str:
-    """Say in how many references a word stands."""
+def describe_count(count: int, references: int) -> str:
+    """Return in how many references a word occurs, as text."""
     if not count:
         return "in no reference"
     return f"in {count} of {references} reference{'s' * (references != 1)}"
 
 
-def share(
+def split_score(
     score: float, ideal: float, gains: Sequence[float], losses: Sequence[float]
 ) -> list[float]:
-    """Split a score over words, by what each has that matches and that does not.
+    """Return the contributions of words to a score.
 
-    `ideal` would be the score if nothing failed to match: it is shared out by `gains`, and what the
-    score lacks of it by `losses`.
+    `ideal` is the score if everything matched: it is split in proportion to `gains`, and the
+    difference to the score in proportion to `losses`.
 
     ```python
-    share(0.6, 1.0, [1, 1, 0], [0, 0, 1])   # [0.5, 0.5, -0.4]
+    split_score(0.6, 1.0, [1, 1, 0], [0, 0, 1])   # [0.5, 0.5, -0.4]
     ```
     """
     gained, lost = math.fsum(gains), math.fsum(losses)
@@ -245,29 +245,31 @@ def share(
     ]
 
 
-def share_lack(score: float, ideal: float, losses: Sequence[float]) -> list[float]:
-    """Split what a score lacks of `ideal` over words of a reference: values of at most 0."""
+def split_loss(score: float, ideal: float, losses: Sequence[float]) -> list[float]:
+    """Split the difference of a score to `ideal` over words of a reference: values <= 0."""
     lost = math.fsum(losses)
     if lost <= 0:
         return [0.0] * len(losses)
     return [min(0.0, (score - ideal) * (loss / lost)) for loss in losses]
 
 
-def join_shares(parts: Sequence[Shares], weights: Sequence[float]) -> Shares:
-    """Return the weighted sum of what several metrics say of one caption."""
-    return Shares(
+def combine_contributions(
+    parts: Sequence[Contributions], weights: Sequence[float]
+) -> Contributions:
+    """Return the weighted sum of the contributions to several scores of one caption."""
+    return Contributions(
         sum(weight * part.score for part, weight in zip(parts, weights, strict=True)),
-        join_spans([part.spans for part in parts], weights),
+        merge_spans([part.spans for part in parts], weights),
         [
-            join_spans(spans, weights)
+            merge_spans(spans, weights)
             for spans in zip(*(part.reference_spans for part in parts), strict=True)
         ],
         exact=all(part.exact for part in parts),
     )
 
 
-def join_spans(layers: Sequence[Sequence[Span]], weights: Sequence[float]) -> list[Span]:
-    """Lay the spans of one caption upon each other: those that overlap become one."""
+def merge_spans(layers: Sequence[Sequence[Span]], weights: Sequence[float]) -> list[Span]:
+    """Return the weighted sum of spans of one caption; spans that overlap become one."""
     weighted = sorted(
         (span.start, span.end, weight * span.value, span.note)
         for spans, weight in zip(layers, weights, strict=True)

@@ -1,4 +1,4 @@
-"""Captions as words with their places, as explanations go through them."""
+"""Captions as tokens with their positions in the original text, for explanations."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from cidery.text import TokenForm, TokenSpan, locate_captions
 
 @dataclass(frozen=True, eq=False)
 class LocatedCaption:
-    """The words of a caption, and where each stands in it."""
+    """Tokens of a caption and their positions in its text."""
 
     words: Sequence[str]
     places: Sequence[TokenSpan | None]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every word has a place."""
+    def is_located(self) -> bool:
+        """True if every token has a position."""
         return None not in self.places
 
     def spans(self, values: Sequence[float], notes: Sequence[str]) -> list[Span]:
-        """Return a span per word."""
+        """Return a span per token."""
         return make_spans(zip(self.places, values, notes, strict=True))
 
-    def lacks(
-        self, values: Sequence[float], lacking: Sequence[object], note: str = "missing"
+    def missing_spans(
+        self, values: Sequence[float], missing: Sequence[object], note: str = "missing"
     ) -> list[Span]:
-        """Return a span per word that is lacking."""
+        """Return a span per token that is missing in the candidate."""
         return make_spans(
             (place, value, note)
-            for place, value, lacks in zip(self.places, values, lacking, strict=True)
-            if lacks
+            for place, value, is_missing in zip(self.places, values, missing, strict=True)
+            if is_missing
         )
 
 
@@ -44,18 +44,18 @@ def locate_pairs(
     form: TokenForm,
     work: Workspace,
 ) -> Iterator[tuple[LocatedCaption, list[LocatedCaption]]]:
-    """Yield each candidate with the references of its image, cut as that form has them."""
-    said = work.once(locate_candidates, candidates, form)
-    told = work.once(locate_references, references, candidates, form)
+    """Yield each candidate and the references of its image, with tokens of that form."""
+    located = work.once(locate_candidates, candidates, form)
+    by_number = work.once(locate_references, references, candidates, form)
     offsets = references.image_offsets.tolist()
-    for caption, image in zip(said, candidates.images.tolist(), strict=True):
-        yield caption, [told[number] for number in range(offsets[image], offsets[image + 1])]
+    for caption, image in zip(located, candidates.images.tolist(), strict=True):
+        yield caption, [by_number[number] for number in range(offsets[image], offsets[image + 1])]
 
 
 def locate_candidates(
     work: Workspace, candidates: TokenizedCandidates, form: TokenForm
 ) -> list[LocatedCaption]:
-    """Locate all candidates."""
+    """Return all candidates with the positions of their tokens."""
     captions = candidates.captions
     places = locate_captions(captions, form, range(len(captions)), work)
     words = captions.form(form, work).tokens()
@@ -68,7 +68,7 @@ def locate_references(
     candidates: TokenizedCandidates,
     form: TokenForm,
 ) -> dict[int, LocatedCaption]:
-    """Locate the references of the images that candidates describe, by their number."""
+    """Return the references of the candidates' images, by number, with the positions of tokens."""
     offsets = references.image_offsets.tolist()
     shown = [n for i in set(candidates.images.tolist()) for n in range(offsets[i], offsets[i + 1])]
     places = locate_captions(references.captions, form, shown, work)

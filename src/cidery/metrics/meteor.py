@@ -15,7 +15,7 @@ import numpy as np
 from cidery import _native
 from cidery.errors import DataError, SettingError
 from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.metrics.explanations import Shares, Span, share, share_lack
+from cidery.metrics.explanations import Contributions, Span, split_loss, split_score
 from cidery.metrics.located_captions import LocatedCaption
 from cidery.metrics.meteor_languages import (
     METEOR_LANGUAGES,
@@ -286,7 +286,7 @@ class _PreparedMeteor(Prepared):
         rows[perfect, _CHUNKS] = 0
         return rows
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words in the alignment with the best reference.
 
         Words that match share the score of a precision of 1, by the weight of the matcher and of
@@ -377,7 +377,7 @@ class _Side:
 
 def _share_alignment(
     score: float, alignment: MeteorAlignment, said: _Side, told: _Side, alpha: float
-) -> tuple[Shares, list[Span]]:
+) -> tuple[Contributions, list[Span]]:
     """Return what a caption's words earned and cost, and what its best reference has beyond it."""
     precision, recall = said.share, told.share
     mean = _mean(precision, recall, alpha)
@@ -389,13 +389,13 @@ def _share_alignment(
         "chunks": float(len(alignment.chunks)),
     }
     kept = score / mean if mean else 0.0
-    values = share(score, _mean(1.0, recall, alpha) * kept, said.gains, said.losses)
-    exact = said.caption.is_whole and any(said.gains)
-    lacked = share_lack(score, _mean(precision, 1.0, alpha) * kept, told.losses)
+    values = split_score(score, _mean(1.0, recall, alpha) * kept, said.gains, said.losses)
+    exact = said.caption.is_located and any(said.gains)
+    lacked = split_loss(score, _mean(precision, 1.0, alpha) * kept, told.losses)
     missing = [gain == 0 for gain in told.gains]
     return (
-        Shares(score, said.caption.spans(values, said.notes), (), parts, exact),
-        told.caption.lacks(lacked, missing),
+        Contributions(score, said.caption.spans(values, said.notes), (), parts, exact),
+        told.caption.missing_spans(lacked, missing),
     )
 
 

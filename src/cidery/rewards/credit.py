@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cidery.metrics.base import TokenizedCandidates
-from cidery.metrics.explanations import settle_values
+from cidery.metrics.explanations import reconcile_values
 from cidery.metrics.ngram.cider import PreparedCider
 from cidery.runtime.workspace import Workspace
 
@@ -65,7 +65,7 @@ def merge_credit(reward: float, ngrams: Iterable[NgramCredit]) -> Credit:
         known = merged.get(ngram.words)
         merged[ngram.words] = ngram if known is None else _add(known, ngram)
     ngrams = list(merged.values())
-    values = settle_values(reward, [ngram.value for ngram in ngrams])
+    values = reconcile_values(reward, [ngram.value for ngram in ngrams])
     return Credit(
         reward,
         tuple(

@@ -18,7 +18,7 @@ from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
-    from cidery.metrics.explanations import Shares
+    from cidery.metrics.explanations import Contributions
 
 COLUMNS = ("wrong", "named", "has wrong", "found", "there")
 """Columns of the rows: numbers of mentions and categories."""
@@ -152,9 +152,9 @@ class _PreparedChair(Prepared):
         self,
         candidates: TokenizedCandidates,
         work: Workspace,
-    ) -> Sequence[Shares]:
+    ) -> Sequence[Contributions]:
         """Return the words that name objects, with their contributions: 0 if it is present."""
-        from cidery.metrics.explanations import Shares, make_spans
+        from cidery.metrics.explanations import Contributions, make_spans
 
         offsets = self.references.image_offsets.tolist()
         shares = []
@@ -175,7 +175,7 @@ class _PreparedChair(Prepared):
                 for m, place in zip(mentions, locate_mentions(text, mentions), strict=True)
             )
             lacks = [()] * (offsets[image + 1] - offsets[image])
-            shares.append(Shares(score, spans, lacks, {"objects": float(len(mentions))}))
+            shares.append(Contributions(score, spans, lacks, {"objects": float(len(mentions))}))
         return shares
 
 

@@ -13,10 +13,10 @@ from cidery.metrics.claims.verdicts import (
     JudgedCaption,
     combine,
 )
-from cidery.metrics.explanations import Shares, Span, make_spans, share, share_lack
+from cidery.metrics.explanations import Contributions, Span, make_spans, split_loss, split_score
 
 
-def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
+def share_judgment(judged: JudgedCaption, measure: str) -> Contributions:
     """Divide a caption's precision, recall or F among the words of its claims."""
     judgment = judged.judgment
     findings = judgment.findings
@@ -27,7 +27,7 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
         "f": combine(1.0, judgment.recall),
     }[measure]
     costs = measure != "recall"
-    values = share(
+    values = split_score(
         score,
         ideal,
         [found.weight * found.support for found in findings],
@@ -49,7 +49,7 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
             "fluency",
         )
     }
-    return Shares(score, spans, _find_lacks(judged, measure, score), parts, any(values))
+    return Contributions(score, spans, _find_lacks(judged, measure, score), parts, any(values))
 
 
 def explain_finding(found: Finding, judged: JudgedCaption) -> str:
@@ -74,7 +74,7 @@ def _find_lacks(judged: JudgedCaption, measure: str, score: float) -> list[list[
     judgment = judged.judgment
     full = {"precision": score, "recall": 1.0, "f": combine(judgment.precision, 1.0)}[measure]
     missing = [found for found in judgment.omissions if found.covered < MIN_SUPPORT]
-    lacked = share_lack(score, full, [found.weight * (1 - found.covered) for found in missing])
+    lacked = split_loss(score, full, [found.weight * (1 - found.covered) for found in missing])
     lacks: list[list[Span]] = []
     for number, reference in enumerate(judged.references):
         own = [

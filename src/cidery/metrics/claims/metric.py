@@ -35,7 +35,7 @@ from cidery.metrics.claims.verdicts import (
 )
 from cidery.metrics.claims.word_lists import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
-from cidery.metrics.explanations import Shares
+from cidery.metrics.explanations import Contributions
 from cidery.metrics.settings import require
 from cidery.runtime.processes import count_cores
 from cidery.runtime.progress import current_progress
@@ -174,7 +174,7 @@ class PreparedClaims(Prepared):
         """Return rows, float64[captions, 7]: `COLUMNS`."""
         return work.once(_measure, self.claims, candidates)
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of claims: support adds to them, the lack of it subtracts.
 
         The words of a claim that are new in it share its value; references show the claims that

@@ -19,7 +19,7 @@ from cidery.metrics.contextual.word_vectors import (
     find_beta,
     find_missing,
 )
-from cidery.metrics.explanations import Shares, share, share_lack
+from cidery.metrics.explanations import Contributions, split_loss, split_score
 from cidery.metrics.settings import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
@@ -131,7 +131,7 @@ class _PreparedBertScore(Prepared):
         """Return precision, recall and F: float64[captions, 3]."""
         return work.once(_measure_rows, self.rows, candidates)
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words, by their similarity to the nearest words.
 
         Words share the score of a precision of 1 by their cosines, and the difference to the score
@@ -150,7 +150,7 @@ class _PreparedBertScore(Prepared):
             shares.append(self._explain_one(scores[row], said, told))
         return shares
 
-    def _explain_one(self, score: float, said: _Side, told: Sequence[_Side]) -> Shares:
+    def _explain_one(self, score: float, said: _Side, told: Sequence[_Side]) -> Contributions:
         found = [_Pair.match(said, other) for other in told]
         column = MEASURES.index(self.metric.measure)
         scores = np.asarray([self.rows.rescale(pair.scores) for pair in found])
@@ -162,23 +162,23 @@ class _PreparedBertScore(Prepared):
         for place in places:
             value = float(scores[place, column])
             gains, losses, ideal = found[place].split(said, told[place], self.metric.measure)
-            shared = share(value, float(self.rows.rescale(ideal)[column]), gains, losses)
+            shared = split_score(value, float(self.rows.rescale(ideal)[column]), gains, losses)
             values = [all_ + one / len(places) for all_, one in zip(values, shared, strict=True)]
             lack = found[place].lack(said, told[place], self.metric.measure)
             if lack is not None:
                 lost, best = lack
-                lacked = share_lack(value, float(self.rows.rescale(best)[column]), lost)
+                lacked = split_loss(value, float(self.rows.rescale(best)[column]), lost)
                 lacks[place] = [one / len(places) for one in lacked]
         beta = find_beta(self.rows.encoder)
         nearest = NearestWords.find(said.words, [told[place].words for place in places])
         parts = dict(zip(MEASURES[:2], scores[places].mean(axis=0).tolist(), strict=False))
         parts |= {"reference": places[0] + 1.0} if self.metric.over == "max" else {}
-        return Shares(
+        return Contributions(
             score,
             said.words.spans(values, nearest.notes(beta)),
             find_missing(said.words, [other.words for other in told], lacks, beta),
             parts,
-            said.words.is_whole and any(values),
+            said.words.is_located and any(values),
         )
 
 

@@ -31,7 +31,7 @@ from cidery.metrics.contextual.word_vectors import (
     find_beta,
     find_missing,
 )
-from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
+from cidery.metrics.explanations import Contributions, Span, make_spans, merge_spans, split_score
 from cidery.metrics.fluency import Faults, ReferenceWording
 from cidery.metrics.settings import Interval, Proportion
 from cidery.runtime.workspace import Workspace
@@ -392,7 +392,7 @@ class _PreparedConsensus(Prepared):
                 rows[row] = self._combine(image, likeness, words[row])[0]
         return rows
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words, by their similarity to the nearest words.
 
         Words share the score without faults by cosine; the words at fault share the cost of
@@ -415,12 +415,12 @@ class _PreparedConsensus(Prepared):
                 score, faults, candidates.captions.texts[row], words[row]
             )
             likenesses = np.maximum(0.0, nearest.similarities).tolist()
-            alike = share(whole, whole, likenesses, [0.0] * len(likenesses))
+            alike = split_score(whole, whole, likenesses, [0.0] * len(likenesses))
             layers = [said.spans(alike, nearest.notes(beta)), *costs]
             missing = find_missing(said, told, [[0.0] * len(one.texts) for one in told], beta)
-            exact = said.is_whole and any(alike)
-            spans = join_spans(layers, [1.0] * len(layers))
-            shares.append(Shares(score, spans, missing, parts, exact))
+            exact = said.is_located and any(alike)
+            spans = merge_spans(layers, [1.0] * len(layers))
+            shares.append(Contributions(score, spans, missing, parts, exact))
         return shares
 
     def _combine(

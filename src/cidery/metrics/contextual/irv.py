@@ -18,7 +18,7 @@ from cidery.encoders import TokenStates, choose_beta
 from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.word_vectors import CaptionWords
-from cidery.metrics.explanations import Shares, Span, make_spans, share_lack
+from cidery.metrics.explanations import Contributions, Span, make_spans, split_loss
 from cidery.metrics.settings import Interval, require_choice
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
@@ -336,7 +336,7 @@ class _PreparedIrv(Prepared):
                 rows[row] = np.mean(scores) if self.metric.over == "mean" else max(scores)
         return rows
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words that are the nearest to words of the references.
 
         Each token of the references gives its part of the recall to the caption's nearest token.
@@ -366,7 +366,7 @@ class _PreparedIrv(Prepared):
             told = values > 0
             notes = ["nearest to a reference's word" if one else "" for one in told]
             shares.append(
-                Shares(
+                Contributions(
                     float(np.mean(scores)),
                     make_spans(zip(places, values.tolist(), notes, strict=True)),
                     [self._find_lacks(number, lacks) for number in group],
@@ -407,7 +407,7 @@ class _PreparedIrv(Prepared):
         if worth.any():
             nearest = self.table.find_nearest(target, candidates, candidate[said])
             np.add.at(values, said[nearest], score * (worth / worth.sum()))
-        lacked = share_lack(score, best, (1 - cut).tolist())
+        lacked = split_loss(score, best, (1 - cut).tolist())
         tokens = target.tolist()
         missing = {tokens[i]: lacked[i] for i in np.flatnonzero(cut == 0).tolist()}
         return _Split(values, missing, recall, content)

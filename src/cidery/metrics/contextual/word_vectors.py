@@ -63,7 +63,7 @@ class CaptionWords:
         )
 
     @property
-    def is_whole(self) -> bool:
+    def is_located(self) -> bool:
         """Whether every word has a place."""
         return None not in self.places
 

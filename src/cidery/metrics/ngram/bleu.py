@@ -17,7 +17,7 @@ from cidery.statistics import Floats
 from cidery.text import SPLIT
 
 if TYPE_CHECKING:
-    from cidery.metrics.explanations import Shares
+    from cidery.metrics.explanations import Contributions
     from cidery.metrics.ngram.matches import Words
 
 # coco-caption's constants: "so that if guess is 0 still return 0", and against division by zero.
@@ -130,16 +130,16 @@ class Bleu(Metric):
 
 @dataclass(frozen=True, eq=False)
 class _PreparedBleu(PreparedOverlap[Bleu]):
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words: n-grams that match add to them, others subtract.
 
         If all n-grams matched, the score would be the brevity penalty: matching n-grams share it,
         each order an equal part. The loss by imperfect precisions is shared by the n-grams that do
         not match, each order in proportion to the logarithm of its precision.
         """
-        from cidery.metrics.explanations import Shares, count_holders, share
+        from cidery.metrics.explanations import Contributions, describe_count, split_score
         from cidery.metrics.located_captions import locate_pairs
-        from cidery.metrics.ngram.matches import find_lacking
+        from cidery.metrics.ngram.matches import find_missing_words
 
         metric, order = self.metric, self.metric._rows_order
         rows = self.measure(candidates, work)
@@ -155,8 +155,8 @@ class _PreparedBleu(PreparedOverlap[Bleu]):
             mean, score = means[place], scores[place]
             brevity = score / mean if mean else 1.0
             spans = candidate.spans(
-                share(score, brevity, gains, losses),
-                [count_holders(sum(w in k for k in known), len(known)) for w in candidate.words],
+                split_score(score, brevity, gains, losses),
+                [describe_count(sum(w in k for k in known), len(known)) for w in candidate.words],
             )
             parts = {
                 f"precision {n}": float(hits) / max(1.0, float(total))
@@ -166,22 +166,26 @@ class _PreparedBleu(PreparedOverlap[Bleu]):
                 parts["brevity"] = brevity
             counts = Counter(candidate.words)
             lacks = [
-                reference.lacks([0.0] * len(reference.words), find_lacking(reference.words, counts))
+                reference.missing_spans(
+                    [0.0] * len(reference.words), find_missing_words(reference.words, counts)
+                )
                 for reference in references
             ]
-            shares.append(Shares(score, spans, lacks, parts, candidate.is_whole and any(gains)))
+            shares.append(
+                Contributions(score, spans, lacks, parts, candidate.is_located and any(gains))
+            )
         return shares
 
     def _share_orders(
         self, words: Words, references: list[Words]
     ) -> tuple[list[float], list[float]]:
         """Return, by word, its part in the n-grams that match and in those that do not."""
-        from cidery.metrics.ngram.matches import Matches, count_most, list_ngrams
+        from cidery.metrics.ngram.matches import Matches, count_max, list_ngrams
 
         found = []
         for n in range(1, self.metric.n + 1):
             groups = list_ngrams(words, n)
-            most = count_most(groups, references, n)
+            most = count_max(groups, references, n)
             found.append(Matches.count(len(words), groups, most))
         hits = [sum(matches.gains) for matches in found]
         misses = [sum(matches.losses) for matches in found]

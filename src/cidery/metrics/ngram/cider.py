@@ -26,7 +26,7 @@ from cidery.statistics import Floats
 from cidery.text import SPLIT, WORD_RUNS, TokenForm, TokenizedCaptions, name_stemmer, stem_form
 
 if TYPE_CHECKING:
-    from cidery.metrics.explanations import Shares
+    from cidery.metrics.explanations import Contributions
     from cidery.text.languages import Language
 
 
@@ -103,9 +103,9 @@ class PreparedCider(Prepared):
             for ngrams in self.credit(candidates, work)
         ]
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Divide the contribution of each n-gram equally among the words of its occurrences."""
-        from cidery.metrics.explanations import Shares, count_holders, make_spans
+        from cidery.metrics.explanations import Contributions, describe_count, make_spans
         from cidery.metrics.located_captions import locate_candidates, locate_references
 
         scores = self.measure(candidates, work)[:, 0].tolist()
@@ -117,7 +117,7 @@ class PreparedCider(Prepared):
         images = candidates.images.tolist()
         offsets = self.references.image_offsets.tolist()
         most = max(offsets[i + 1] - offsets[i] for i in range(len(offsets) - 1))
-        notes = [[count_holders(k, m) for k in range(m + 1)] for m in range(most + 1)]
+        notes = [[describe_count(k, m) for k in range(m + 1)] for m in range(most + 1)]
         shares = []
         begin = lack = 0
         for number, image in enumerate(images):
@@ -134,7 +134,7 @@ class PreparedCider(Prepared):
                 missing = compress(range(lack, until), lacking[lack:until])
                 lacked.append(make_spans([(there[i - lack], lacks[i], "missing") for i in missing]))
                 lack = until
-            shares.append(Shares(scores[number], spans, lacked, exact=None not in here))
+            shares.append(Contributions(scores[number], spans, lacked, exact=None not in here))
             begin = end
         return shares
 

@@ -1,4 +1,4 @@
-"""What words have in the n-grams, pairs and subsequences that two captions share."""
+"""Matches of n-grams, word pairs and subsequences between captions, by word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 Words: TypeAlias = Sequence[str]
 Group: TypeAlias = tuple[Hashable, tuple[int, ...]]
-"""What is compared, such as an n-gram, and the places of its words."""
+"""An item that is compared, such as an n-gram, and the indexes of its words."""
 
 MAX_COMPARISONS = 1_000_000
 """Maximum number of word comparisons; scores of longer captions are not split over words."""
@@ -17,7 +17,7 @@ MAX_COMPARISONS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """By word of a caption: how much of the groups that it is part of matches, and how much not."""
+    """By word of a caption: the part of its groups that matches, and the part that does not."""
 
     gains: list[float]
     losses: list[float]
@@ -26,9 +26,9 @@ class Matches:
     def count(
         cls, words: int, groups: Sequence[Group], matched: Mapping[Hashable, float]
     ) -> Matches:
-        """Share each group's match among its occurrences, and each occurrence's among its words.
+        """Divide the matches of each group among its occurrences, and these among their words.
 
-        `matched` says how many occurrences of a group match; a group adds up to 1 for each.
+        `matched` is the number of occurrences of each group that match.
         """
         found = cls([0.0] * words, [0.0] * words)
         counts = Counter(key for key, _ in groups)
@@ -41,15 +41,15 @@ class Matches:
 
 
 def list_ngrams(words: Words, n: int) -> list[Group]:
-    """Return the n-grams of a caption with their places."""
+    """Return the n-grams of a caption with the indexes of their words."""
     return [
         (tuple(words[start : start + n]), tuple(range(start, start + n)))
         for start in range(len(words) - n + 1)
     ]
 
 
-def count_most(groups: Sequence[Group], references: Sequence[Words], n: int) -> dict[Hashable, int]:
-    """Return how often any one reference has each of a caption's n-grams, at most."""
+def count_max(groups: Sequence[Group], references: Sequence[Words], n: int) -> dict[Hashable, int]:
+    """Return the largest count of each of a caption's n-grams in a reference."""
     most: dict[Hashable, int] = {key: 0 for key, _ in groups}
     for words in references:
         ngrams = zip(*(words[start:] for start in range(n)), strict=False)
@@ -59,7 +59,7 @@ def count_most(groups: Sequence[Group], references: Sequence[Words], n: int) -> 
 
 
 def list_pairs(words: Words, skip: int | None) -> list[Group]:
-    """Return the pairs of words with at most so many words between them, with their places."""
+    """Return the pairs of words with at most `skip` words between them, with their indexes."""
     reach = len(words) if skip is None else skip + 2
     return [
         ((words[first], words[second]), (first, second))
@@ -69,24 +69,27 @@ def list_pairs(words: Words, skip: int | None) -> list[Group]:
 
 
 def count_keys(groups: Sequence[Group]) -> Counter[Hashable]:
-    """Count groups, wherever they stand."""
+    """Count equal groups."""
     return Counter(key for key, _ in groups)
 
 
-def find_lacking(words: Words, heard: Counter[str]) -> list[bool]:
-    """Tell which words of a reference a caption lacks; where it has some, the last ones."""
-    left = Counter(heard)
-    lacking = []
+def find_missing_words(words: Words, counts: Counter[str]) -> list[bool]:
+    """Return, by word of a reference, True if a caption with these counts lacks it.
+
+    Of a word that the caption has less often, the last occurrences are missing.
+    """
+    left = Counter(counts)
+    missing = []
     for word in words:
         left[word] -= 1
-        lacking.append(left[word] < 0)
-    return lacking
+        missing.append(left[word] < 0)
+    return missing
 
 
 def find_common(words: Words, other: Words) -> Iterator[tuple[int, int]]:
-    """Yield the places of a longest common subsequence in both captions, from the end.
+    """Yield the indexes of a longest common subsequence in both captions, from the end.
 
-    One number holds a row of the table, a bit per word: Hyyrö, "Bit-parallel LCS-length computation
+    An integer holds a row of the table, a bit per word: Hyyrö, "Bit-parallel LCS-length computation
     revisited", 2004.
     """
     masks: dict[str, int] = {}
@@ -112,7 +115,7 @@ def find_common(words: Words, other: Words) -> Iterator[tuple[int, int]]:
 def weigh_common(
     words: Words, other: Words, exponent: float
 ) -> tuple[list[tuple[int, int]], list[float]]:
-    """Return the places of ROUGE-W's common subsequence in both captions, and what each adds."""
+    """Return the indexes of ROUGE-W's common subsequence in both captions, and their weights."""
     weights = [[0.0] * (len(other) + 1) for _ in range(len(words) + 1)]
     runs = [[0] * (len(other) + 1) for _ in range(len(words) + 1)]
     for i, word in enumerate(words, 1):
@@ -150,7 +153,7 @@ class Comparison:
 def count_common(
     words: Words, reference: Words, places: Sequence[tuple[int, int]], added: Sequence[float]
 ) -> tuple[Matches, Matches]:
-    """Return what each word has in a common subsequence: 0 where it is not part of it."""
+    """Return the matches of each word in a common subsequence: 0 for words outside it."""
     sides = []
     for side, length in enumerate((len(words), len(reference))):
         matches = Matches([0.0] * length, [1.0] * length)

@@ -20,7 +20,7 @@ from cidery.statistics import Floats
 from cidery.text import SPLIT, TOKENS
 
 if TYPE_CHECKING:
-    from cidery.metrics.explanations import Shares
+    from cidery.metrics.explanations import Contributions
     from cidery.metrics.located_captions import LocatedCaption
     from cidery.metrics.ngram.matches import Comparison, Words
 
@@ -63,7 +63,7 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         rows = super().measure(candidates, work)
         return f_measure(rows[:, 0], rows[:, 1], self.metric.beta or 0.0)[:, None]
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words: common words add to them, others subtract.
 
         Words in common with the reference of the best precision share the F of a precision of 1;
@@ -81,22 +81,22 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
 
     def _explain_one(
         self, score: float, candidate: LocatedCaption, references: Sequence[LocatedCaption]
-    ) -> Shares:
-        from cidery.metrics.explanations import Shares, share, share_lack
+    ) -> Contributions:
+        from cidery.metrics.explanations import Contributions, split_loss, split_score
 
         beta = self.metric.beta or 0.0
         comparisons = [self.metric._compare(candidate.words, r.words) for r in references]
         found = [comparison for comparison in comparisons if comparison is not None]
         if len(found) < len(references):
-            return Shares(score, (), [()] * len(references), exact=False)
+            return Contributions(score, (), [()] * len(references), exact=False)
         precise = max(found, key=lambda comparison: comparison.precision)
         complete = max(found, key=lambda comparison: comparison.recall)
         precision, recall = precise.precision, complete.recall
         gains = precise.candidate.gains
-        values = share(score, _f(1.0, recall, beta), gains, precise.candidate.losses)
+        values = split_score(score, _f(1.0, recall, beta), gains, precise.candidate.losses)
         lacks = [
-            reference.lacks(
-                share_lack(score, _f(precision, 1.0, beta), comparison.reference.losses)
+            reference.missing_spans(
+                split_loss(score, _f(precision, 1.0, beta), comparison.reference.losses)
                 if comparison is complete
                 else [0.0] * len(reference.words),
                 [gain == 0 for gain in comparison.reference.gains],
@@ -105,8 +105,8 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         ]
         notes = ["in common" if gain else "not in common" for gain in gains]
         parts = {"precision": precision, "recall": recall}
-        exact = candidate.is_whole and any(gains)
-        return Shares(score, candidate.spans(values, notes), lacks, parts, exact)
+        exact = candidate.is_located and any(gains)
+        return Contributions(score, candidate.spans(values, notes), lacks, parts, exact)
 
 
 def _divide(part: float, whole: float) -> float:
@@ -295,7 +295,7 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
         is_recall = self.metric.measure == "recall"
         return (recall if is_recall else f_measure(precision, recall, 1.0))[:, None]
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words: those in n-grams that references have too add to it.
 
         Other words do not change the recall; with `f`, they lower the precision.
@@ -311,9 +311,14 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
 
     def _explain_one(
         self, score: float, candidate: LocatedCaption, references: Sequence[LocatedCaption]
-    ) -> Shares:
-        from cidery.metrics.explanations import Shares, count_holders, share
-        from cidery.metrics.ngram.matches import Matches, count_keys, find_lacking, list_ngrams
+    ) -> Contributions:
+        from cidery.metrics.explanations import Contributions, describe_count, split_score
+        from cidery.metrics.ngram.matches import (
+            Matches,
+            count_keys,
+            find_missing_words,
+            list_ngrams,
+        )
 
         n = self.metric.n
         ngrams = list_ngrams(candidate.words, n)
@@ -341,14 +346,14 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
         lost = math.fsum(loss for matches in lacking for loss in matches.losses)
         word_counts = Counter(candidate.words)
         lacks = [
-            reference.lacks(
+            reference.missing_spans(
                 [min(0.0, (score - lack) * _divide(loss, lost)) for loss in matches.losses],
-                find_lacking(reference.words, word_counts),
+                find_missing_words(reference.words, word_counts),
             )
             for reference, matches in zip(references, lacking, strict=True)
         ]
         held = [sum(word in r.words for r in references) for word in candidate.words]
-        notes = [count_holders(count, len(references)) for count in held]
-        spans = candidate.spans(share(score, ideal, gains, losses), notes)
+        notes = [describe_count(count, len(references)) for count in held]
+        spans = candidate.spans(split_score(score, ideal, gains, losses), notes)
         parts = {"precision": precision, "recall": recall}
-        return Shares(score, spans, lacks, parts, candidate.is_whole and any(gains))
+        return Contributions(score, spans, lacks, parts, candidate.is_located and any(gains))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from cidery.metrics.explanations import Shares, Span, share, share_lack
+from cidery.metrics.explanations import Contributions, Span, split_loss, split_score
 from cidery.metrics.located_captions import LocatedCaption
 from cidery.metrics.spice.graph import Category, SceneTuple, categories_of, format_tuple
 from cidery.metrics.spice.lemmas import Lemmatizer
@@ -75,27 +75,27 @@ class ExplainedScene:
         candidate: LocatedCaption,
         references: Sequence[LocatedCaption],
         stated: Sequence[Mapping[SceneTuple, SceneTuple]],
-    ) -> Shares:
+    ) -> Contributions:
         """Divide the score among words; `stated` maps reference tuples to the united ones."""
         counts = self.comparison.count(self.of)
         scores = {"precision": counts.precision, "recall": counts.recall}
         parts = {name: 0.0 if math.isnan(value) else value for name, value in scores.items()}
         if math.isnan(self.score):
-            return Shares(self.score, (), [()] * len(references), parts, exact=False)
+            return Contributions(self.score, (), [()] * len(references), parts, exact=False)
         matched, extra, values = self.share_tuples()
         marks = ["matched"] * len(matched) + ["extra"] * len(extra)
         objects = {found[0] for found in self.comparison.matched if len(found) == 1}
         known: list[Collection[str]] = [()] * len(matched) + [objects] * len(extra)
         spans, whole = self._spread(candidate, [*matched, *extra], values, marks, known)
         lacks = self._find_lacks(references, stated, parts)
-        return Shares(self.score, spans, lacks, parts, whole and bool(matched))
+        return Contributions(self.score, spans, lacks, parts, whole and bool(matched))
 
     def share_tuples(self) -> tuple[list[SceneTuple], list[SceneTuple], list[float]]:
         """Return matched tuples, extra tuples, and the contributions of both."""
         matched = [found for found in self.comparison.matched if self._counts(found)]
         extra = [found for found in self.comparison.extra if self._counts(found)]
         recall = self.comparison.count(self.of).recall
-        values = share(
+        values = split_score(
             self.score,
             self._ideal(1.0, 0.0 if math.isnan(recall) else recall),
             [1.0] * len(matched) + [0.0] * len(extra),
@@ -122,7 +122,7 @@ class ExplainedScene:
         The loss of a tuple that several references have is divided among them.
         """
         missing = [found for found in self.comparison.missing if self._counts(found)]
-        lacked = share_lack(self.score, self._ideal(parts["precision"], 1.0), [1.0] * len(missing))
+        lacked = split_loss(self.score, self._ideal(parts["precision"], 1.0), [1.0] * len(missing))
         values = dict(zip(missing, lacked, strict=True))
         holders = [known for found in stated for known in set(found.values())]
         absent = {known for known in self.comparison.missing if len(known) == 1}
@@ -149,7 +149,7 @@ class ExplainedScene:
         """Return the spans of the words that tuples name, and True if every tuple has some."""
         sums: dict[int, float] = defaultdict(float)
         notes: dict[int, list[str]] = defaultdict(list)
-        whole = caption.is_whole
+        whole = caption.is_located
         for found, value, mark, objects in zip(tuples, values, marks, known, strict=True):
             places = self.finder.find_places(caption, found, objects)
             whole = whole and bool(places)

@@ -14,7 +14,7 @@ import numpy as np
 from cidery import _native
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.metrics.explanations import Shares, join_shares
+from cidery.metrics.explanations import Contributions, combine_contributions
 from cidery.metrics.located_captions import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
 from cidery.metrics.settings import Faithful, require
@@ -166,7 +166,7 @@ class _PreparedSpice(Prepared):
         """Return rows, float64[captions, 70]: scores and counts by category."""
         return work.once(_measure, self.scenes, candidates)
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of tuples, divided among the words that they name.
 
         Tuples that match share the F of a precision of 1; the others share the difference to the
@@ -368,13 +368,13 @@ class _PreparedSpider(Prepared):
         spice = self.spice.measure(candidates, work)[:, :1]
         return (spice + self.cider.measure(candidates, work)) / 2
 
-    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return half the contributions of words to SPICE and to CIDEr-D."""
         spice = self.spice.explain(candidates, work)
         cider = self.cider.explain(candidates, work)
         return [
             replace(
-                join_shares([one, other], [0.5, 0.5]),
+                combine_contributions([one, other], [0.5, 0.5]),
                 parts={"spice": one.score, "cider-d": other.score},
             )
             for one, other in zip(spice, cider, strict=True)
