@@ -18,7 +18,7 @@ from cidery.encoders import Encoder, get_encoder
 from cidery.errors import DataError, MissingExtraError
 from cidery.metrics.spice.parser import Parser, load_parser
 from cidery.runtime import processes
-from cidery.storage.meteor_table import find_sources
+from cidery.storage import find_sources
 from support.example import BUNDLED, SHARED, Example
 from support.markers import MARKERS, mark_by_fixtures, skip_without_extras
 from support.one_jar import write_java

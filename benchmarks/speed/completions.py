@@ -39,7 +39,7 @@ def work(reward: CompletionReward, ready: Any, done: Any) -> None:
 
 
 def measure_sharing() -> None:
-    from cidery.frequencies.document_frequencies import list_shipped_files
+    from cidery.frequencies import list_shipped_files
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "train.df"

@@ -273,7 +273,7 @@ def _time_steps(
     size: int, folder: Path, metrics: list[str], partitions: int | None
 ) -> dict[str, float]:
     """Return the CPU seconds of each step of a stream."""
-    from cidery.engines.local import LocalEngine
+    from cidery.engines import LocalEngine
 
     steps = dict.fromkeys(("split", "count", "merge", "score"), 0.0)
 

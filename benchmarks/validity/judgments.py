@@ -31,7 +31,7 @@ from cidery.meta.estimation.items import (
     predict,
     read_items,
 )
-from cidery.runtime.progress import ignore_progress
+from cidery.runtime import ignore_progress
 from cidery.statistics import Estimate, Sample, estimate_contrast
 from cidery.tables import Column, Table
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from cidery.errors import InputError
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 
 MEGABYTE = 1024 * 1024
 LARGEST_UPLOAD = 50 * MEGABYTE

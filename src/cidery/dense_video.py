@@ -11,9 +11,9 @@ import numpy as np
 
 from cidery.corpus import Corpus
 from cidery.errors import InputError, SettingError, UnreliableWarning
-from cidery.files.events import Event, Events
+from cidery.files import Event, Events
 from cidery.metrics import Metric, MetricsLike, get_metrics
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 from cidery.scoring.evaluation import score
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats

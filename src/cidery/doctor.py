@@ -288,8 +288,7 @@ def probe_metrics() -> Iterator[Finding]:
 
 
 def _check_meteor(_metric: object) -> str:
-    from cidery.storage import METEOR
-    from cidery.storage.meteor_table import find_sources
+    from cidery.storage import METEOR, find_sources
 
     if METEOR.path.is_file():
         return "its table is compiled"
@@ -299,8 +298,7 @@ def _check_meteor(_metric: object) -> str:
 
 def _check_spice(_metric: object) -> str:
     from cidery.metrics.spice.parser import find_pipeline
-    from cidery.storage import METEOR_WORDS
-    from cidery.storage.meteor_table import find_sources
+    from cidery.storage import METEOR_WORDS, find_sources
 
     name = find_pipeline()
     if not METEOR_WORDS.path.is_file():

@@ -766,7 +766,7 @@ def test_slices_that_do_not_fit(run: Run, nocaps: str) -> None:
     Path("tags.csv").write_text("image_id,tag\n1,a\n2,b|c\n999,a\n")
     ran = run("score", "system_a.json", nocaps, "-m", "bleu-1", "--by", "tags.csv", "-f", "latex")
     assert ran.status == 0
-    assert "warning: tags.csv: 1 of 3 ids is not among the images scored: '999'" in ran.err
+    assert "warning: tags.csv: 1 of 3 ids is not among the scored images: '999'" in ran.err
     assert "warning: tags.csv: 70 of 72 images have no slice and form '(none)': 3, 4, 5" in ran.err
     assert "warning: 3 slices ('a', 'b', 'c') have one image only" in ran.err
     ran = run("score", "system_a.json", nocaps, "--plot", "by.pdf")

@@ -13,7 +13,7 @@ import pytest
 import cidery
 from cidery.dense_video import match_in_order, measure_tiou, score_dense_video
 from cidery.errors import FormatError, InputError, SettingError, UnreliableWarning
-from cidery.files.events import Event, read_events
+from cidery.files import Event, read_events
 
 SAID = {"v": [Event(0, 10, "a dog runs"), Event(20, 30, "a cat sits")]}
 TOLD = {

@@ -16,7 +16,7 @@ import cidery
 from cidery import storage
 from cidery.encoders import Encoder, choose_beta, choose_layer, get_encoder
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError
-from cidery.runtime.progress import use_progress
+from cidery.runtime import use_progress
 from support.example import Example
 from support.tiny_models import KINDS
 

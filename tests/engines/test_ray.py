@@ -15,12 +15,19 @@ from typing import Any
 import pytest
 
 import cidery
-from cidery.engines import Engine, Pool, count_frequencies, get_engine, streaming, use_engine
-from cidery.engines.ray import RayEngine
+from cidery.engines import (
+    Engine,
+    Pool,
+    RayEngine,
+    count_frequencies,
+    get_engine,
+    streaming,
+    use_engine,
+)
 from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.rewards import RewardPool
-from cidery.runtime.processes import count_sharing, share_work
+from cidery.runtime import count_sharing, share_work
 from support import clusters
 from support.example import Example
 from support.streams import (

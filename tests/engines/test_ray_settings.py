@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from cidery.engines import RayEngine
 from cidery.engines import ray as engines
-from cidery.engines.ray import RayEngine
 from cidery.errors import MissingExtraError, SettingError
 
 pytestmark = [

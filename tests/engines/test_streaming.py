@@ -483,7 +483,7 @@ def test_command_line(
 
 
 def test_progress_says_how_fast_and_how_long(tmp_path: Path, sides: tuple[str, str]) -> None:
-    from cidery.runtime.progress import use_progress
+    from cidery.runtime import use_progress
 
     told: list[str] = []
     with use_progress(lambda what, _: told.append(what)):

@@ -15,9 +15,7 @@ import pytest
 from cidery import read_candidates
 from cidery.engines.partitions import SplitTask, read_partition, split_chunk
 from cidery.errors import FormatError
-from cidery.files import chunks
-from cidery.files.chunks import CaptionColumns, read_chunk, split_file
-from cidery.files.fields import Side
+from cidery.files import CaptionColumns, Side, chunks, read_chunk, split_file
 from support.example import Example
 from support.streams import check_same, damage_row_group, score_here, score_in_memory, write_lines
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cidery.corpus import MAX_SLICES, GroupingData
 from cidery.errors import FormatError, InputError, MismatchError, SettingError, SliceWarning
-from cidery.files import read_slices, write_rows
-from cidery.files.slices import MOST_SLICES, Described, find_slices, slice_images
+from cidery.files import find_slices, read_slices, slice_images, write_rows
 
 IN, OUT = ("in-domain",), ("out-domain",)
 
@@ -22,7 +22,7 @@ def never() -> Any:
     raise AssertionError("not asked for")
 
 
-UNDESCRIBED = Described(never, never)
+UNDESCRIBED = GroupingData(never, never)
 
 
 def members(by: Any, images: Any, **settings: Any) -> dict[str, list[Any]]:
@@ -77,7 +77,7 @@ def test_a_column_can_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "field", "message"),
     [
-        ("a.csv", "id,x,y\n1,2,3\n", None, r"which column has the slices\? found id, x, y; name"),
+        ("a.csv", "id,x,y\n1,2,3\n", None, r"no unique column of slices; found id, x, y; pass"),
         ("a.csv", "id,x,y\n1,2,3\n", "z", "there is no column 'z': a.csv has id, x, y"),
         ("a.csv", "name,x\n1,2\n", None, "no column names the image; expected one of image_id,"),
         (
@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_said() -> None:
         found = members({1: "a", 7: "a", 8: "b", 3: None}, [1, 2, 3, 4], name="tags.csv")
     assert found == {"a": [1], "(none)": [2, 3, 4]}
     assert [str(warning.message) for warning in told] == [
-        "tags.csv: 2 of 4 ids are not among the images scored: 7, 8",
+        "tags.csv: 2 of 4 ids are not among the scored images: 7, 8",
         "tags.csv: 3 of 4 images have no slice and form '(none)': 2, 3, 4",
     ]
 
@@ -119,35 +119,39 @@ def test_what_does_not_fit_is_said() -> None:
 @pytest.mark.parametrize(
     ("by", "error", "message"),
     [
-        ({"x": "a"}, MismatchError, "no image is in a slice: tags has ids such as 'x', the images"),
+        (
+            {"x": "a"},
+            MismatchError,
+            "no image is in a slice: tags has ids such as 'x', the scored images",
+        ),
         ({}, InputError, "tags: there are no slices"),
         (
             {1: "(all)"},
             InputError,
-            r"no slice may be called '\(all\)', which stands for all images",
+            r"the name '\(all\)' is reserved for all images",
         ),
         ({1.5: "a"}, InputError, "an image id is a string or an integer, not 1.5"),
         (7, InputError, "slices are a dict by image id, a list, a file or one of length, ref"),
         (["a"], MismatchError, "slices are a list of 1, which matches by position, but the images"),
         ("no-such.csv", SettingError, "no slices named 'no-such.csv': neither length, references"),
-        ("length:9,8", SettingError, "edges of slices by length are rising .* not '9,8'"),
-        ("length:x", SettingError, "edges of slices by length are rising .* not 'x'"),
+        ("length:9,8", SettingError, "edges of slices must be increasing .* not '9,8'"),
+        ("length:x", SettingError, "edges of slices must be increasing .* not 'x'"),
         ("references:3", SettingError, "slices by references have no edges"),
         (
             *({i: f"s{i}" for i in range(3000)}, InputError),
-            f"3000 different values for 3000 images are too many .* {MOST_SLICES}; choose a column",
+            f"too many slices \\(3000 for 3000 images; the maximum is {MAX_SLICES}\\)",
         ),
     ],
 )
 def test_slices_that_cannot_be(by: Any, error: type[Exception], message: str) -> None:
-    described = Described(lambda: np.ones(3000), lambda: np.ones(3000, np.int64))
+    described = GroupingData(lambda: np.ones(3000), lambda: np.ones(3000, np.int64))
     with pytest.raises(error, match=message):
         slice_images(by, range(3000), described, name="tags")
 
 
 def test_groupings() -> None:
     lengths, counts = np.array([8.0, 9.5, 12.0, 30.0]), np.array([5, 1, 5, 10])
-    described = Described(lambda: lengths, lambda: counts)
+    described = GroupingData(lambda: lengths, lambda: counts)
 
     def group(by: str) -> Mapping[str, list[int]]:
         return members(by, range(4), described=described)

@@ -14,8 +14,13 @@ import pytest
 
 from cidery import DocumentFrequencies
 from cidery.errors import FormatError, FrequenciesError, InputError
-from cidery.files import read_candidates, read_frequency_pickle, read_references
-from cidery.files.sources import read_json_lines, read_json_objects
+from cidery.files import (
+    read_candidates,
+    read_frequency_pickle,
+    read_json_lines,
+    read_json_objects,
+    read_references,
+)
 from support.captions import CANDIDATES, REFERENCES
 
 JSON = json.dumps(REFERENCES).encode()

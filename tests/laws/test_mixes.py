@@ -30,7 +30,7 @@ from cidery.corpus import Corpus
 from cidery.diversity import MEASURES, SelfCider
 from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import TokenizedCandidates
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.pipeline import Pipeline
 from support.available import skip_unless_available
 from support.captions import at_most

@@ -13,7 +13,7 @@ import pytest
 import cidery
 from cidery.encoders.clip import open_clip
 from cidery.errors import DataError, InputError, SettingError, UnreliableWarning
-from cidery.files.image_files import match_names
+from cidery.files import match_names
 from cidery.metrics import METRICS
 from support.tiny_models import make_clip, make_pictures
 

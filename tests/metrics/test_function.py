@@ -17,7 +17,7 @@ from cidery.cli import main
 from cidery.compat.huggingface import CaptionMetrics
 from cidery.errors import InputError, SettingError
 from cidery.metrics import FunctionMetric, get_metrics
-from cidery.runtime.progress import use_progress
+from cidery.runtime import use_progress
 from support.example import Example
 
 CANDIDATES = {"a": ["A Dog  runs!", "A Dog  runs!", "a cat"], "b": "A Dog  runs!"}

@@ -21,9 +21,9 @@ from cidery.files import read_candidates, read_references
 from cidery.metrics import get_metrics
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.meteor_languages import METEOR_LANGUAGES
-from cidery.runtime.workspace import Workspace
-from cidery.storage import load
-from cidery.storage.meteor_table import JAR, METEOR, PARAPHRASES, write_table
+from cidery.runtime import Workspace
+from cidery.storage import METEOR, load, write_meteor_table
+from cidery.storage.meteor_table import JAR, PARAPHRASES
 from cidery.text import get_stemmer, get_tokenizer
 from support import meteor_jar, reference_tools
 from support.example import Example
@@ -326,7 +326,7 @@ def test_live_alignments(
     file = tmp_path / "part.gz"
     entries = (f"{p.probability}\n{p.first}\n{p.second}\n" for p in paraphrases)
     file.write_bytes(gzip.compress("".join(entries).encode(), 1))
-    write_table(tmp_path / "part.table", file)
+    write_meteor_table(tmp_path / "part.table", file)
     metric = cidery.Meteor(table=tmp_path / "part.table")
     pairs = [(example.system_b[i], example.references[i][0]) for i in example.references]
     pairs += [(p.first, f"{p.second} .") for p in paraphrases[:: len(paraphrases) // 200]]

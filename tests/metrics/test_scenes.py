@@ -25,7 +25,7 @@ from cidery.metrics.spice.tree import Token, Tree
 from cidery.metrics.spice.tree_edits import Repair
 from cidery.metrics.spice.tuple_rules import read_graph
 from cidery.runtime import processes
-from cidery.storage.disk_cache import DiskCache
+from cidery.storage import DiskCache
 from support.shared_work import save_fifty
 
 RULES = {

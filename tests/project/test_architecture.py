@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from cidery.storage.toml import parse_toml
+from cidery.storage import parse_toml
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "cidery"

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import cidery
-from cidery.storage.toml import parse_toml
+from cidery.storage import parse_toml
 
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"

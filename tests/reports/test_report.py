@@ -17,7 +17,7 @@ import yaml
 import cidery
 from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
-from cidery.files.image_files import match_files
+from cidery.files import match_files
 from cidery.reports import citing, writing
 from cidery.reports.page import escape_json
 from cidery.reports.thumbnails import find_thumbnails
@@ -212,7 +212,7 @@ def test_images_that_only_some_describe_are_left_out(example: Example, tmp_path:
     for key, places in content["slices"]["members"].items():
         assert {content["images"][place] % 2 for place in places} == {int(key)}
     assert content["warnings"] == [
-        "slices: 5 of 72 ids are not among the images scored: 1, 2, 3, …"
+        "slices: 5 of 72 ids are not among the scored images: 1, 2, 3, …"
     ]
     # A metric that cannot explain colors nothing.
     assert content["explained"] is None and "words" not in content["systems"]["a"]

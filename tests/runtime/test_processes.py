@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from cidery.errors import ProcessError
-from cidery.runtime import processes
-from cidery.runtime.processes import share_work
+from cidery.runtime import processes, share_work
 from support.shared_work import (
     Helping,
     RefusedError,

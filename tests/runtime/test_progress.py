@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cidery.runtime.progress import current_progress, use_progress
+from cidery.runtime import current_progress, use_progress
 
 
 def test_reports_go_to_whom_the_block_says() -> None:

@@ -17,7 +17,7 @@ from cidery.markup import html_page, mark_text
 from cidery.metrics import FunctionMetric
 from cidery.metrics.base import Metric, Prepared, TokenizedReferences
 from cidery.metrics.explanations import Contributions, Span
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.explaining import choose_explaining
 from cidery.scoring.pipeline import Pipeline
 from support.example import Example

@@ -11,7 +11,7 @@ import pytest
 import cidery
 from cidery.metrics import Metric
 from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")

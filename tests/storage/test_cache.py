@@ -23,15 +23,8 @@ from cidery._native import MeteorTable, MeteorTableBuilder
 from cidery.cli import main
 from cidery.errors import DataError, DataWarning, MissingExtraError, SettingError
 from cidery.runtime import progress
-from cidery.storage.cache import Resource
-from cidery.storage.meteor_table import (
-    JAR,
-    METEOR,
-    METEOR_WORDS,
-    PARAPHRASES,
-    WORD_LISTS,
-    find_sources,
-)
+from cidery.storage import METEOR, METEOR_WORDS, Resource, find_sources
+from cidery.storage.meteor_table import JAR, PARAPHRASES, WORD_LISTS
 
 LISTS = (
     b"the\na\n.\n",
@@ -578,7 +571,7 @@ def test_the_command_shows_the_alignment(run: Any) -> None:
     assert out.splitlines()[:8] == [
         "meteor 0.2745",
         "",
-        "word      value  why",
+        "word      value  reason",
         "two     +0.1153  paraphrase: a pair of, chunk 1",
         "hounds  +0.1591  synonym: dogs, chunk 1",
         "",

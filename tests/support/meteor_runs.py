@@ -15,9 +15,10 @@ import numpy as np
 import cidery
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.meteor_languages import METEOR_LANGUAGES, STAGES
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
-from cidery.storage.meteor_table import JAR, NAMES, find_sources, write_table
+from cidery.storage import find_sources, write_meteor_table
+from cidery.storage.meteor_table import JAR, NAMES
 from cidery.text import Tokenizer
 from support import meteor_jar
 from support.meteor_phrases import PHRASES, list_paraphrases, make_groups
@@ -51,7 +52,7 @@ class Run:
             words = "own" if self.own_words else "english"
             return cidery.Meteor(language=self.language, function_words=words)
         table = folder / f"{self.language}.table"
-        write_table(table, self.write_paraphrases(folder), self.language)
+        write_meteor_table(table, self.write_paraphrases(folder), self.language)
         return cidery.Meteor(language=self.language, table=table)
 
     def write_paraphrases(self, folder: Path) -> Path:

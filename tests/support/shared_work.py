@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cidery.runtime.processes import can_start_processes
-from cidery.storage.disk_cache import DiskCache
+from cidery.runtime import can_start_processes
+from cidery.storage import DiskCache
 
 Result = tuple[int, int]
 """A square, and the process that computed it."""

@@ -24,7 +24,7 @@ from cidery.errors import (
     SettingError,
     UnreliableWarning,
 )
-from cidery.runtime.progress import use_progress
+from cidery.runtime import use_progress
 from cidery.text import (
     LANGUAGES,
     SEGMENTERS,

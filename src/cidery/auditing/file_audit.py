@@ -17,7 +17,7 @@ from cidery import _native
 from cidery.auditing.audit_data import AuditData
 from cidery.auditing.pipelines import AuditPipeline, Engine, ImageSelection
 from cidery.corpus import LENGTH_ROBUST_METRICS, Candidates, References
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 from cidery.statistics import Floats
 from cidery.tables import without_nan
 

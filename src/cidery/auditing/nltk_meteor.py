@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.storage import METEOR_WORDS, load
 from cidery.text import SPLIT, get_stemmer

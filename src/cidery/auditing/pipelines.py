@@ -17,15 +17,14 @@ from cidery import _native
 from cidery.auditing.audit_data import AuditData, TokenIds
 from cidery.auditing.splitters import PTB_PAIRS, SPLITTER_PAIRS, SPLITTERS, SplitterPair
 from cidery.auditing.variants import VARIANTS, Variant
-from cidery.frequencies import SHIPPED, DocumentFrequencies
-from cidery.frequencies.levels import sort_levels
+from cidery.frequencies import SHIPPED, DocumentFrequencies, sort_levels
 from cidery.metrics.base import (
     GroupedCaptions,
     Metric,
     TokenizedCandidates,
     TokenizedReferences,
 )
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT, TOKENS, TokenForm, TokenizedCaptions, Tokenizer
 

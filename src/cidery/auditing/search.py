@@ -16,7 +16,7 @@ from cidery.auditing.audit_data import AuditData
 from cidery.auditing.causes import Cause, list_relevant
 from cidery.auditing.interpretations import Interpretation
 from cidery.auditing.pipelines import AuditPipeline, Engine, Group, NotApplicableError
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 
 _ORDER = ("rouge", "bleu", "cider", "meteor")
 """Fastest metrics first: where one does not fit, the others are skipped."""

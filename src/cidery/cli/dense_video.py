@@ -60,7 +60,7 @@ def dense_video(
     """
     import cidery
     from cidery.dense_video import TIOUS
-    from cidery.files.events import read_events
+    from cidery.files import read_events
 
     with progress(2, results, *references) as step:
         step("reading events")

@@ -324,7 +324,7 @@ class InputOptions:
         self, step: Callable[[str], None], references: str, systems: Mapping[str, str]
     ) -> Inputs:
         """Read a file of references, and files of captions by system; `step` shows progress."""
-        from cidery.files.slices import find_slices
+        from cidery.files import find_slices
 
         step("reading references")
         known = self.read_references(references)
@@ -407,7 +407,7 @@ class EngineOptions:
             return self.stream
         if self.engine != "local":
             return True
-        from cidery.files.chunks import must_stream
+        from cidery.files import must_stream
 
         return must_stream(*inputs)
 

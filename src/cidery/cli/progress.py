@@ -30,7 +30,7 @@ def progress(steps: int, *files: str) -> Iterator[Bar]:
         step("counting words")
     ```
     """
-    from cidery.runtime.progress import use_progress
+    from cidery.runtime import use_progress
 
     bar = Bar(steps)
     timer = threading.Timer(PATIENCE, bar.show)

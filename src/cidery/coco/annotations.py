@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from cidery.errors import FormatError, InputError, MismatchError
-from cidery.files.sources import read_bytes, shorten
+from cidery.files import read_bytes, shorten
 
 Annotation: TypeAlias = dict[str, Any]
 

@@ -17,7 +17,7 @@ from cidery.coco.matching import (
     match_rows,
 )
 from cidery.errors import InputError, SettingError
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 Option: TypeAlias = Literal["closest", "shortest", "average"]

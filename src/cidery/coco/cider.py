@@ -26,7 +26,7 @@ from cidery.coco.matching import (
 )
 from cidery.errors import FrequenciesError, InputError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, DocumentFrequencies
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import Tokenizer
 

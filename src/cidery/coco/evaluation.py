@@ -14,8 +14,8 @@ from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
 from cidery.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, SettingError
-from cidery.files.sources import collector_paused
-from cidery.runtime.workspace import Workspace
+from cidery.files import collector_paused
+from cidery.runtime import Workspace
 from cidery.text import TokenizerLike, choose_tokenizer
 
 ScorerAndNames: TypeAlias = tuple[Any, str | list[str]]

@@ -17,7 +17,7 @@ from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import Tokenizer, get_tokenizer, warn_script_problems
 

@@ -11,7 +11,7 @@ import numpy as np
 from cidery import metrics
 from cidery.coco.matching import SPLIT, TokenizedCorpus, match_captions
 from cidery.metrics.spice.graph import Category
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 

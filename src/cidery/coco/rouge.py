@@ -17,7 +17,7 @@ from cidery.coco.matching import (
     match_rows,
     only_caption,
 )
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 

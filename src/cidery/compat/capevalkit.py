@@ -22,7 +22,7 @@ from cidery.errors import CideryError, FormatError, InputError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.pipeline import FrequenciesLike
-from cidery.storage.atomic import write_atomically
+from cidery.storage import write_atomically
 from cidery.text import TokenizerLike, choose_tokenizer
 
 BAD_INPUT = 2

@@ -24,3 +24,13 @@ from .length_mismatch import LengthGap as LengthGap
 from .length_mismatch import find_length_mismatch as find_length_mismatch
 from .length_mismatch import may_have_length_gap as may_have_length_gap
 from .length_mismatch import measure_length_gap as measure_length_gap
+from .slices import ALL as ALL
+from .slices import GROUPINGS as GROUPINGS
+from .slices import MAX_SLICES as MAX_SLICES
+from .slices import GroupingData as GroupingData
+from .slices import Slices as Slices
+from .slices import SlicesLike as SlicesLike
+from .slices import group_images as group_images
+from .slices import is_grouping as is_grouping
+from .slices import match_slices as match_slices
+from .slices import read_slice_names as read_slice_names

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery.corpus.corpus import FEW_IMAGES, Corpus, References
-from cidery.runtime.workspace import check_threads
+from cidery.runtime import check_threads
 from cidery.text import SPLIT, ScriptCount, TokenizerLike, choose_tokenizer, find_script_problems
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from cidery.diversity.caption_sets import TokenizedSets
 from cidery.metrics import Metric
 from cidery.metrics.settings import format_setting
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 

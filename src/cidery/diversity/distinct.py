@@ -13,7 +13,7 @@ from cidery.diversity.base import Measure
 from cidery.diversity.caption_sets import TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.settings import require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT
 

@@ -21,7 +21,7 @@ from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import index_ngrams
 from cidery.metrics.ngram.cider import Cider, CiderD, CiderR, PreparedCider
 from cidery.plugins import list_names, load_plugin
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.pipeline import FrequenciesLike
 from cidery.statistics import Floats
 from cidery.storage import MODELS

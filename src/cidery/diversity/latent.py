@@ -17,7 +17,7 @@ from cidery.diversity.kernels import (
 )
 from cidery.errors import SettingError
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.pipeline import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer

@@ -13,7 +13,7 @@ from cidery.diversity.caption_sets import TokenizedSets
 from cidery.metrics.base import GroupedCaptions
 from cidery.metrics.ngram.overlap import make_overlap
 from cidery.metrics.settings import require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT
 

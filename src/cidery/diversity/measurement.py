@@ -34,7 +34,7 @@ from cidery.diversity.self_cider import SelfCider
 from cidery.errors import SettingError
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats

@@ -18,7 +18,7 @@ from cidery.diversity.kernels import (
 from cidery.diversity.spectrum import measure_spread
 from cidery.metrics import Metric
 from cidery.metrics.settings import require, require_choice
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS
 

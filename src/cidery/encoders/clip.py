@@ -18,7 +18,7 @@ import numpy as np
 from cidery.encoders.base import Floats32
 from cidery.encoders.weights import hash_file, hash_weights
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError, UnreliableWarning
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 from cidery.storage import CACHES
 
 VECTOR_CACHE = CACHES["embeddings"]

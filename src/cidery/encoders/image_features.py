@@ -13,9 +13,9 @@ import numpy as np
 
 from cidery.corpus import ImageId
 from cidery.errors import DataError, FormatError, SettingError
-from cidery.files.image_files import match_names
+from cidery.files import match_names
 from cidery.statistics import Floats
-from cidery.storage.arrays import read_arrays
+from cidery.storage import read_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

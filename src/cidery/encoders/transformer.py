@@ -29,8 +29,7 @@ from cidery.encoders.model import Model, read_model
 from cidery.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.encoders.sentencepiece import read_sentencepiece
 from cidery.errors import DataError, MissingExtraError, SettingError
-from cidery.runtime.processes import current_runner, share_work
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress, current_runner, share_work
 
 if TYPE_CHECKING:
     import tokenizers

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from cidery.errors import SettingError
-from cidery.runtime.processes import Runner, run_with
+from cidery.runtime import Runner, run_with
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
-from cidery.storage.content_hash import (
+from cidery.storage import (
     UnknownContentError,
     hash_content,
     hash_library,

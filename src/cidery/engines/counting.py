@@ -16,8 +16,16 @@ from cidery.engines.content import describe_content
 from cidery.engines.partitions import SplitTask, read_partition
 from cidery.engines.plan import WORK_PREFIX, Input, Plan, StepProgress, lock_folder
 from cidery.errors import InputError, MismatchError, SettingError
-from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
-from cidery.frequencies.counted import Part, assemble, merge_shard, merge_words, write_part
+from cidery.frequencies import (
+    MAX_ORDER,
+    CountedFrequencies,
+    DocumentFrequencies,
+    Part,
+    assemble,
+    merge_shard,
+    merge_words,
+    write_part,
+)
 from cidery.storage import write_atomically
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, stem_form
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from cidery.engines.base import Engine, Pool
 from cidery.errors import SettingError
-from cidery.runtime.processes import can_start_processes, count_cores, share_work
+from cidery.runtime import can_start_processes, count_cores, share_work
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -19,10 +19,7 @@ import numpy as np
 
 from cidery._native import hash_texts, hash_words
 from cidery.corpus import spell_integers
-from cidery.files.chunks import CaptionColumns, Chunk, read_chunk
-from cidery.files.containers import import_pyarrow
-from cidery.files.fields import Side
-from cidery.files.sources import collector_paused
+from cidery.files import CaptionColumns, Chunk, Side, collector_paused, import_pyarrow, read_chunk
 from cidery.storage import write_atomically
 from cidery.text import TextColumn
 

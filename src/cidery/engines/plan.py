@@ -18,9 +18,8 @@ from cidery.engines.base import Engine
 from cidery.engines.content import find_unknown
 from cidery.engines.partitions import GROUP_BITS, SplitTask, split_chunk
 from cidery.errors import InputError, MismatchError, SettingError
-from cidery.files.chunks import find_files, fingerprint_file, get_file_size, split_file
-from cidery.files.fields import Side
-from cidery.runtime.progress import current_progress
+from cidery.files import Side, find_files, fingerprint_file, get_file_size, split_file
+from cidery.runtime import current_progress
 from cidery.storage import write_atomically
 
 T = TypeVar("T")

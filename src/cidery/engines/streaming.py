@@ -43,8 +43,7 @@ from cidery.engines.partitions import (
 from cidery.engines.plan import MANIFEST, Input, Plan, StepProgress, check_ids, lock_folder
 from cidery.engines.results import StreamResult
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
-from cidery.files.containers import import_pyarrow
-from cidery.files.fields import Side
+from cidery.files import Side, import_pyarrow
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences

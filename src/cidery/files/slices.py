@@ -1,155 +1,142 @@
-"""Slices: groups of images, such as nocaps' domains, whose scores are looked at apart.
-
-An image may be in several slices, or in none. Ids match as those of candidates and references do.
-"""
+"""Slices of images from files: CSV, TSV, JSON, JSON lines, Parquet, Arrow."""
 
 from __future__ import annotations
 
 import os
-import re
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-import numpy as np
+from cidery.corpus import (
+    GROUPINGS,
+    GroupingData,
+    ImageId,
+    Slices,
+    SlicesLike,
+    group_images,
+    is_grouping,
+    match_slices,
+    read_slice_names,
+)
+from cidery.errors import FormatError, SettingError
+from cidery.files.containers import (
+    parse_csv,
+    parse_json,
+    parse_json_lines,
+    read_arrow,
+    recognize,
+)
+from cidery.files.fields import CAPTION_FIELDS, ID_FIELDS, spell_fields
+from cidery.files.plugin_formats import read_foreign
+from cidery.files.sources import Readable, Source, decode, read_bytes, shorten
 
-from cidery.corpus import ImageId, check_ids, match_ids
-from cidery.errors import InputError, MismatchError, SettingError, SliceWarning
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-SlicesLike: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any] | Sequence[Any]
-"""id -> slice or slices, a list in the images' order, a file, or the name of a grouping."""
-
-ALL = "(all)"
-"""What tables call all images."""
-NONE = "(none)"
-"""The slice of images that are in no other."""
-MOST_SLICES = 100
-GROUPINGS = ("length", "references")
-"""What images can be grouped by without a file."""
-_GROUPING = re.compile(rf"({'|'.join(GROUPINGS)})(?::(.*))?")
-_EXAMPLES = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Slices:
-    """Which images are in which slice."""
-
-    by: str
-    """What they are called together, such as `domain` or the name of a file."""
-    members: Mapping[str, NDArray[np.int64]]
-    """slice -> indexes of its images, rising"""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "members", MappingProxyType(dict(self.members)))
+KNOWN_FIELDS = ("slice", "slices", "domain", "domains", "tag", "tags", "group", "groups")
+"""Names of columns that have slices, in files with several columns."""
+SEPARATOR = "|"
+"""Between the slices of one image in a cell of CSV or TSV."""
 
 
-@dataclass(frozen=True, eq=False)
-class Described:
-    """What images are grouped by where no file says it: numbers per image, made when asked for."""
+class NoColumnError(FormatError):
+    """A file has no column, or field, of that name."""
 
-    lengths: Callable[[], NDArray[np.float64]]
-    """The mean number of words of each image's references."""
-    reference_counts: Callable[[], NDArray[np.int64]]
-
-
-def read_slice_names(value: Any, place: str) -> tuple[str, ...]:
-    """Return the names of the slices that a value stands for; none for null and blanks."""
-    if isinstance(value, list | tuple | set | frozenset):
-        parts = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-        return tuple(dict.fromkeys(n for part in parts for n in _name(part, place)))
-    return _name(value, place)
+    def __init__(self, name: str, field: str, columns: Sequence[str]) -> None:
+        self.found = f"{name} has {spell_fields(columns) if columns else 'no fields'}"
+        super().__init__(f"there is no column {field!r}: {self.found}")
 
 
-def _name(value: Any, place: str) -> tuple[str, ...]:
-    value = value.item() if hasattr(value, "item") else value  # NumPy's numbers
-    if value is None or value != value:  # nan, as data frames have it
-        return ()
-    if isinstance(value, bool):
-        return ("true" if value else "false",)
-    if isinstance(value, str | int | float):
-        text = f"{value:.12g}" if isinstance(value, float) else str(value)
-        return (" ".join(text.split()),) if text.strip() else ()
-    raise InputError(f"{place}: a slice is {value!r:.60}, expected text, a number or a list")
+def read_slices(
+    source: Readable,
+    field: str | None = None,
+    *,
+    name: str | None = None,
+    id_field: str | None = None,
+    images: Collection[Any] | None = None,
+) -> dict[ImageId, tuple[str, ...]]:
+    r"""Read the slices of images from CSV, TSV, JSON lines, Parquet, Arrow or JSON.
 
+    JSON is `{id: slice}`, `{id: [slices]}`, a list of records, or annotations whose `images`
+    (or `annotations`) have the field, as those of nocaps have `domain`.
 
-def is_grouping(text: str) -> bool:
-    """Tell whether a text names a grouping, such as `length` or `length:8,12`."""
-    return _GROUPING.fullmatch(text) is not None
+    Args:
+        source: A path (`-` is standard input), bytes or an open file; plain or gzipped.
+        field: Column of the slices. Default: the only one beside the id, or a well-known name.
+        name: Name of the source in messages.
+        id_field: Column of the image ids. Default: a well-known name.
+        images: Ids of images to keep. Default: all.
+
+    ```python
+    read_slices(b"image_id,domain\n1,in-domain\n2,out-domain", name="domains.csv")
+    ```
+    """
+    name, content = read_bytes(source, name=name, default="slices")
+    file = os.fspath(source) if isinstance(source, str | os.PathLike) else name
+    found = _read(content, file, Source(name), field, id_field)
+    return found if images is None else {i: s for i, s in found.items() if i in images}
 
 
 def slice_images(
-    by: SlicesLike, images: Sequence[ImageId], described: Described, name: str | None = None
+    by: SlicesLike, images: Sequence[ImageId], data: GroupingData, name: str | None = None
 ) -> Slices:
     """Group images by a mapping, a list, a file or the name of a grouping.
 
     Args:
-        by: id -> slice or slices, a list in the images' order, `length` (quartiles of the
-            references' words), `length:8,12` (with these edges), `references` (how many there are),
-            or a file as `read_slices` takes it, also as `FILE:COLUMN`.
-        images: the images' ids.
-        described: what the groupings need.
-        name: what messages call the slices.
+        by: id -> slice or slices, a list in the order of the images, `length` (quartiles of
+            the references' words), `length:8,12` (with these edges), `references` (their number),
+            or a file of `read_slices`, also as `FILE:COLUMN`.
+        images: ids of the images.
+        data: numbers per image for groupings.
+        name: name of the slices in messages.
     """
-    if isinstance(by, str) and (match := _GROUPING.fullmatch(by)):
-        return _group(match[1], match[2], described)
-    if isinstance(by, str) and not is_file_of_slices(by):
+    if isinstance(by, str) and is_grouping(by):
+        return group_images(by, data)
+    if isinstance(by, str) and not is_slice_file(by):
         raise SettingError(
             f"no slices named {by!r}: neither {', '.join(GROUPINGS)}, an existing file nor "
-            "FILE:COLUMN; give a dict by image id, or read a field with read_slices"
+            "FILE:COLUMN; pass a dict by image id, or read a field with read_slices"
         )
     if isinstance(by, str | os.PathLike):
-        return _match(read_named_slices(by), images, name or os.fspath(by))
-    return _match(_as_mapping(by, images), images, name or "slices")
+        return match_slices(read_named_slices(by), images, name or os.fspath(by))
+    return match_slices(by, images, name or "slices")
 
 
 def find_slices(
     text: str, files: Sequence[tuple[str, str | None]], images: Collection[ImageId]
 ) -> SlicesLike:
-    """Return what a text names: a grouping, a file, `FILE:COLUMN`, or a field of one of `files`.
+    """Return the slices that a text names: a grouping, a file, `FILE:COLUMN`, or a field.
 
     Args:
-        text: what someone typed.
-        files: of references, then of candidates, each with the field of its ids, if named.
-        images: that the references have: the other records of the first file are left out.
+        text: name that the user typed.
+        files: files of references, then of candidates, each with the field of its ids, if named.
+        images: images of the references; other records of the first file are ignored.
     """
     if is_grouping(text):
         return text
-    if is_file_of_slices(text):
+    if is_slice_file(text):
         return read_named_slices(text)
-    from cidery.files.slice_files import NoColumnError, read_slices
-
-    looked = []
+    tried = []
     for number, (file, id_field) in enumerate(files):
         if file == "-":
-            looked.append("standard input can be read once only")
+            tried.append("standard input can be read once only")
             continue
         try:
-            kept = images if number == 0 else None
-            return read_slices(file, text, id_field=id_field, images=kept)
+            wanted = images if number == 0 else None
+            return read_slices(file, text, id_field=id_field, images=wanted)
         except NoColumnError as error:
-            looked.append(error.found)
+            tried.append(error.found)
     raise SettingError(
         f"no slices named {text!r}: neither {', '.join(GROUPINGS)}, an existing file, FILE:COLUMN "
-        f"nor a field; {'; '.join(looked)}"
+        f"nor a field; {'; '.join(tried)}"
     )
 
 
-def is_file_of_slices(text: str) -> bool:
-    """Tell whether a text is a file, or a file and a column as `FILE:COLUMN`."""
+def is_slice_file(text: str) -> bool:
+    """Return True if a text is a file, or a file and a column as `FILE:COLUMN`."""
     return _is_file(text) or _is_file(text.rpartition(":")[0])
 
 
 def read_named_slices(text: str | os.PathLike[str]) -> dict[ImageId, tuple[str, ...]]:
     """Read a file, or one column of it where the text is `FILE:COLUMN`."""
-    # Reading files takes longer to import than the rest of scoring does.
-    from cidery.files import read_slices
-
     path = os.fspath(text)
     if _is_file(path) or ":" not in path:
         return read_slices(path)
@@ -164,135 +151,138 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _as_mapping(by: Any, images: Sequence[ImageId]) -> Mapping[Any, Any]:
-    if isinstance(by, Mapping):
-        return by
-    if hasattr(by, "to_dict"):  # a pandas series, by its index
-        return dict(by.to_dict())
-    given = by.tolist() if hasattr(by, "tolist") else by
-    if not isinstance(given, list | tuple):
-        raise InputError(
-            f"slices are a dict by image id, a list, a file or one of {', '.join(GROUPINGS)}, "
-            f"not {type(by).__name__}"
-        )
-    if not all(isinstance(image, int) and 0 <= image < len(given) for image in images):
-        raise MismatchError(
-            f"slices are a list of {len(given)}, which matches by position, but the images have "
-            "ids, or there are more of them; give slices as a dict by image id"
-        )
-    return dict(enumerate(given))
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Records with columns."""
+
+    records: Sequence[Mapping[str, Any]]
+    source: Source
+    split_cells: bool = False
+
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(key for record in self.records for key in record))
 
 
-def _match(given: Mapping[Any, Any], images: Sequence[ImageId], name: str) -> Slices:
-    """Find the images of each slice; say what does not fit."""
-    ids = check_ids(list(given), name)
-    if not ids:
-        raise InputError(f"{name}: there are no slices")
-    places = match_ids(ids, list(images))
-    if places.max() < 0:
-        raise MismatchError(
-            f"no image is in a slice: {name} has ids such as {_examples(ids)}, the images scored "
-            f"are {_examples(images)}; both must name the images alike"
-        )
-    members: dict[str, list[int]] = {}
-    left = set(range(len(images)))
-    for place, value in zip(places.tolist(), given.values(), strict=True):
-        if place < 0:
-            continue
-        for slice_name in read_slice_names(value, name):
-            members.setdefault(slice_name, []).append(place)
-            left.discard(place)
-    if left:
-        members.setdefault(NONE, []).extend(left)
-    if ALL in members:
-        raise InputError(f"{name}: no slice may be called {ALL!r}, which stands for all images")
-    if len(members) > MOST_SLICES:
-        raise InputError(
-            f"{name}: {len(members)} different values for {len(images)} images are too many "
-            f"slices, of which there may be {MOST_SLICES}; choose a column with fewer values"
-        )
-    for problem in _find_misfits(ids, places, sorted(left), images, name):
-        warnings.warn(problem, SliceWarning, stacklevel=5)
-    return Slices(name, {key: np.unique(members[key]) for key in _in_order(members)})
+def _read(
+    content: bytes, file: str, source: Source, field: str | None, id_field: str | None
+) -> dict[ImageId, tuple[str, ...]]:
+    container = recognize(content, file, id_field, source)
+    rows = Source(source.name, "row")
+    if container in ("parquet", "arrow"):
+
+        def choose(present: dict[str, bool]) -> list[str]:
+            names = list(present)
+            found = _find_id(names, id_field, rows)
+            return [found, _find_column([name for name in names if name != found], field, rows)]
+
+        table = _Table(read_arrow(content, container, choose, rows), rows)
+        return _pick([table], field, id_field, source)
+    if container not in ("json", "jsonl", "csv", "tsv"):
+        records = read_foreign(container, content, source.name)
+        return _pick([_Table(records, source)], field, id_field, source)
+    text = decode(content, source)
+    if container in ("csv", "tsv"):
+        cells = parse_csv(text, "\t" if container == "tsv" else None, rows)
+        return _pick([_Table(cells, rows, split_cells=True)], field, id_field, source)
+    document = parse_json_lines(text, source) if container == "jsonl" else parse_json(text, source)
+    if isinstance(document, list):
+        return _pick([_Table(document, source)], field, id_field, source)
+    if not isinstance(document, dict):
+        source.fail(f"expected slices by image, not {shorten(document)}")
+    tables = [document[key] for key in ("images", "annotations") if _is_table(document.get(key))]
+    if tables:
+        return _pick([_Table(records, source) for records in tables], field, id_field, source)
+    return _pick_by_id(document, field, source)
 
 
-def _find_misfits(
-    ids: Sequence[ImageId],
-    places: NDArray[np.int64],
-    left: Sequence[int],
-    images: Sequence[ImageId],
-    name: str,
-) -> Iterator[str]:
-    unknown = [ids[index] for index in np.flatnonzero(places < 0).tolist()]
-    if unknown:
-        verb = "is" if len(unknown) == 1 else "are"
-        yield (
-            f"{name}: {len(unknown)} of {len(ids)} ids {verb} not among the images scored: "
-            f"{_examples(unknown)}"
-        )
-    if left:
-        verb = "has no slice and forms" if len(left) == 1 else "have no slice and form"
-        found = [images[place] for place in left]
-        yield f"{name}: {len(left)} of {len(images)} images {verb} {NONE!r}: {_examples(found)}"
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def _group(grouping: str, edges: str | None, described: Described) -> Slices:
-    if grouping == "references":
-        if edges is not None:
-            raise SettingError("slices by references have no edges; write: references")
-        counts = described.reference_counts()
-        members = {
-            f"{count} reference{'s' * (count != 1)}": np.flatnonzero(counts == count)
-            for count in np.unique(counts).tolist()
-        }
-        if len(members) > MOST_SLICES:
-            raise InputError(
-                f"images have {len(members)} different numbers of references: too many"
-            )
-        return Slices("references", members)
-    lengths = described.lengths()
-    given = _read_edges(edges) if edges is not None else np.quantile(lengths, (0.25, 0.5, 0.75))
-    bounds = np.unique(given)
-    place = np.searchsorted(bounds, lengths, side="left")  # an edge belongs to the slice below
-    members = {
-        _name_lengths(bounds, number): np.flatnonzero(place == number)
-        for number in range(len(bounds) + 1)
+def _pick_by_id(
+    document: dict[str, Any], field: str | None, source: Source
+) -> dict[ImageId, tuple[str, ...]]:
+    if field is not None:
+        raise NoColumnError(source.name, field, ())
+    if not document:
+        source.fail("there are no slices in it")
+    return {
+        image: read_slice_names(value, f"{source.name}, image {image!r}")
+        for image, value in document.items()
     }
-    return Slices("length", {key: found for key, found in members.items() if len(found)})
 
 
-def _read_edges(text: str) -> NDArray[np.float64]:
-    try:
-        edges = np.array([float(edge) for edge in text.split(",")])
-    except ValueError:
-        edges = np.array([np.nan])
-    if not np.isfinite(edges).all() or (np.diff(edges) <= 0).any() or len(edges) >= MOST_SLICES:
-        raise SettingError(
-            f"the edges of slices by length are rising numbers of words, as in length:8,12, "
-            f"not {text!r}"
+def _pick(
+    tables: Sequence[_Table], field: str | None, id_field: str | None, source: Source
+) -> dict[ImageId, tuple[str, ...]]:
+    """Read the column of the first table that has it."""
+    for table in tables:
+        for index, record in enumerate(table.records):
+            if not isinstance(record, dict):
+                problem = f"expected an object with an id and slices, not {shorten(record)}"
+                table.source.fail(problem, index=index)
+    if not any(table.records for table in tables):
+        source.fail("there are no slices in it")
+    columns = list(dict.fromkeys(column for table in tables for column in table.columns))
+    if len(tables) == 1:
+        _find_id(columns, id_field, source)
+    chosen = _find_column([c for c in columns if c != id_field], field, source)
+    table = next(table for table in tables if chosen in table.columns)
+    named = id_field if id_field in table.columns or len(tables) == 1 else None
+    id_column = _find_id(table.columns, named, table.source)
+    found: dict[ImageId, tuple[tuple[str, ...], int]] = {}
+    for index, record in enumerate(table.records):
+        image = record.get(id_column)
+        place = f"{table.source.name}, {table.source.unit} {index + 1}"
+        if not isinstance(image, str | int) or isinstance(image, bool):
+            problem = f"the id is {shorten(image)}, expected a string or an integer"
+            table.source.fail(problem, index=index)
+        value = record.get(chosen)
+        if table.split_cells and isinstance(value, str):
+            value = value.split(SEPARATOR)
+        names = read_slice_names(value, place)
+        before, first = found.setdefault(image, (names, index))
+        if before != names:
+            table.source.fail(
+                f"image {image!r} is in {_spell(names)} here, but in {_spell(before)} in "
+                f"{table.source.unit} {first + 1}; give an image once, with all its slices: a list "
+                f"in JSON, separated by {SEPARATOR} in CSV",
+                index=index,
+            )
+    return {image: names for image, (names, _) in found.items()}
+
+
+def _find_column(columns: Sequence[str], field: str | None, source: Source) -> str:
+    if field is not None:
+        if field not in columns:
+            raise NoColumnError(source.name, field, columns)
+        return field
+    others = [name for name in columns if name not in (*ID_FIELDS, *CAPTION_FIELDS)]
+    if len(others) == 1:
+        return others[0]
+    known = [name for name in KNOWN_FIELDS if name in columns]
+    if len(known) == 1:
+        return known[0]
+    source.fail(
+        f"no unique column of slices; found {spell_fields(columns)}; pass FILE:COLUMN (--by) or "
+        "field="
+    )
+
+
+def _find_id(columns: Sequence[str], id_field: str | None, source: Source) -> str:
+    if id_field is not None:
+        if id_field not in columns:
+            source.fail(f"there is no column {id_field!r} of ids; found {spell_fields(columns)}")
+        return id_field
+    found = next((name for name in ID_FIELDS if name in columns), None)
+    if found is None:
+        source.fail(
+            f"no column names the image; expected one of {', '.join(ID_FIELDS)}, found "
+            f"{spell_fields(columns)}"
         )
-    return edges
+    return found
 
 
-def _name_lengths(edges: NDArray[np.float64], number: int) -> str:
-    if number == 0:
-        return f"up to {edges[0]:g} words"
-    if number == len(edges):
-        return f"over {edges[-1]:g} words"
-    return f"over {edges[number - 1]:g} to {edges[number]:g} words"
-
-
-def _in_order(names: Iterable[str]) -> list[str]:
-    """Sort by the numbers inside names, then by letters; `(none)` comes last."""
-
-    def key(name: str) -> tuple[bool, list[tuple[int, int, str]]]:
-        parts = filter(None, re.split(r"([0-9]{1,18})", name))
-        numbers = [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
-        return name == NONE, numbers
-
-    return sorted(names, key=key)
-
-
-def _examples(ids: Sequence[ImageId]) -> str:
-    shown = ", ".join(map(repr, ids[:_EXAMPLES]))
-    return f"{shown}, …" if len(ids) > _EXAMPLES else shown
+def _spell(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names)) or "no slice"

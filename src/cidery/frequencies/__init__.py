@@ -1,19 +1,5 @@
-"""Document frequencies: in how many images each n-gram occurs; the shipped sets."""
+"""Document frequencies: the number of images in which each n-gram occurs; the shipped sets."""
 
-from cidery.frequencies.counted import CountedFrequencies
-from cidery.frequencies.document_frequencies import (
-    MAX_ORDER,
-    SHIPPED,
-    DocumentFrequencies,
-    list_shipped_files,
-    load_shipped,
-)
+import lazy_loader
 
-__all__ = [
-    "MAX_ORDER",
-    "SHIPPED",
-    "CountedFrequencies",
-    "DocumentFrequencies",
-    "list_shipped_files",
-    "load_shipped",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -123,7 +123,7 @@ def decode(source: Readable, name: str | None = None) -> Payload:
         name = name or os.fspath(source)
         data = _map(Path(source))
     else:
-        from cidery.files.sources import read_bytes
+        from cidery.files import read_bytes
 
         name, content = read_bytes(source, name=name, default="the content")
         data = np.frombuffer(content, np.uint8)

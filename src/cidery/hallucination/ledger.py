@@ -19,7 +19,7 @@ from cidery.metrics.claims.explanation import quote_evidence
 from cidery.metrics.claims.metric import Claims, PreparedClaims
 from cidery.metrics.claims.verdicts import COLUMNS, MIN_SUPPORT, JudgedCaption, Verdict
 from cidery.metrics.explanations import Span, make_spans
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import RESAMPLES, Floats, Interval, LengthControl
 from cidery.tables import Column, Table, Tabular

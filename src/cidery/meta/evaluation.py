@@ -20,7 +20,7 @@ from cidery.meta.scoring import CaptionScorer
 from cidery.meta.selection import select_judgments
 from cidery.meta.settings import Settings
 from cidery.meta.significance import compare_verdicts
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.text import choose_tokenizer
 
 PROTOCOLS_WITH_HUMAN = ("triplets", "preference", "human", "disagreement", "wins", "ratings")

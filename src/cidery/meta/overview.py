@@ -23,7 +23,7 @@ from cidery.meta.protocols import choose_protocol
 from cidery.meta.protocols.base import HUMAN, Verdict
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.statistics import rank_metrics
 from cidery.tables import Column, Table, Tabular, format_percent
 

@@ -15,8 +15,7 @@ from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates
-from cidery.runtime.progress import ProgressCallback, ignore_progress, use_progress
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import ProgressCallback, Workspace, ignore_progress, use_progress
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats
 

@@ -16,7 +16,7 @@ from cidery.meta.evaluation import evaluate
 from cidery.meta.judgments import Dataset
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, MetricLike, get_metrics
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.tables import Column, Table, Tabular, format_percent
 
 SETTING = "repetition"

@@ -29,7 +29,7 @@ from cidery.frequencies import (
     load_shipped,
 )
 from cidery.metrics.settings import check_settings, format_setting
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats, sum_exactly
 from cidery.text import TokenForm, TokenizedCaptions, Tokenizer
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from cidery.frequencies import load_shipped
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, TokenizedCaptions
 

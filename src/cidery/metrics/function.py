@@ -12,8 +12,7 @@ import numpy as np
 
 from cidery.errors import InputError
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.runtime.progress import current_progress
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace, current_progress
 from cidery.statistics import Floats
 
 CaptionFunction: TypeAlias = Callable[[str, list[str]], float]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
 from cidery.metrics.explanations import Span, make_spans
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.text import TokenForm, TokenSpan, locate_captions
 
 

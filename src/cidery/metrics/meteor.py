@@ -23,13 +23,14 @@ from cidery.metrics.meteor_languages import (
     get_meteor_language,
 )
 from cidery.metrics.settings import require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
-from cidery.storage import Resource, load
-from cidery.storage.meteor_table import (
+from cidery.storage import (
     METEOR,
     METEOR_WORDS,
     FunctionWords,
+    Resource,
+    load,
     open_language_table,
     open_own_table,
 )

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cidery.errors import DataError, SettingError
-from cidery.storage.toml import TomlError, parse_toml
+from cidery.storage import TomlError, parse_toml
 
 
 @dataclass(frozen=True)

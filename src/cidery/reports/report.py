@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from cidery import _version
 from cidery.auditing import audit_files
-from cidery.corpus import Candidates, Corpus, Missing, References
+from cidery.corpus import Candidates, Corpus, Missing, References, SlicesLike
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
-from cidery.files.slices import SlicesLike
 from cidery.metrics import Metric
 from cidery.reports import page_data as contents
 from cidery.reports.citation import cite
 from cidery.reports.page import find_plotly, make_page
 from cidery.reports.summary import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 from cidery.scoring.comparison import Comparison, Sampling, compare_evaluation
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings

@@ -15,8 +15,8 @@ from urllib.parse import quote, urlsplit
 
 from cidery.corpus import ImageId
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
-from cidery.files.image_files import list_images, match_files
-from cidery.runtime.progress import current_progress
+from cidery.files import list_images, match_files
+from cidery.runtime import current_progress
 
 WIDTH = 200
 """Pixels of the longer side of a picture inside the page."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from cidery.metrics.base import TokenizedCandidates
 from cidery.metrics.explanations import reconcile_values
 from cidery.metrics.ngram.cider import PreparedCider
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 
 
 @dataclass(frozen=True)

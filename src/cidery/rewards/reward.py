@@ -25,7 +25,7 @@ from cidery.rewards.tokens import (
     find_end_word,
     is_array,
 )
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.pipeline import Pipeline, PipelineSettings
 from cidery.statistics import Floats
 

@@ -1,23 +1,5 @@
-"""Running work: progress callbacks, worker processes, and results shared within one run."""
+"""Running work: progress callbacks, worker processes, memory, and results shared within one run."""
 
-from cidery.runtime.memory import available_memory
-from cidery.runtime.parent_process import end_with_parent
-from cidery.runtime.processes import count_cores
-from cidery.runtime.progress import (
-    ProgressCallback,
-    current_progress,
-    ignore_progress,
-    use_progress,
-)
-from cidery.runtime.workspace import Workspace
+import lazy_loader
 
-__all__ = [
-    "ProgressCallback",
-    "Workspace",
-    "available_memory",
-    "count_cores",
-    "current_progress",
-    "end_with_parent",
-    "ignore_progress",
-    "use_progress",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus import Candidates, Missing, References
+from cidery.corpus import ALL, Candidates, Missing, References, SlicesLike
 from cidery.errors import SettingError
-from cidery.files.slices import ALL, SlicesLike
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings

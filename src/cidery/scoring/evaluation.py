@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cidery.corpus import Candidates, Corpus, Missing, References
+from cidery.corpus import Candidates, Corpus, Missing, References, SlicesLike
 from cidery.errors import MismatchError, UnreliableWarning, warn_caller
-from cidery.files.slices import SlicesLike
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.segmentation import SegmentersLike, choose_segmenters, score_segmenters

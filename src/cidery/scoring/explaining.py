@@ -192,8 +192,7 @@ def choose_explaining(
 
 
 def _has_meteor() -> bool:
-    from cidery.storage import METEOR
-    from cidery.storage.meteor_table import find_sources
+    from cidery.storage import METEOR, find_sources
 
     try:
         return METEOR.path.is_file() or bool(find_sources())

@@ -32,7 +32,7 @@ from cidery.metrics.base import (
 from cidery.metrics.selection import find_metric_module
 from cidery.metrics.settings import Faithful
 from cidery.plugins import find_package
-from cidery.runtime.workspace import Workspace, check_threads
+from cidery.runtime import Workspace, check_threads
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import Signature
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems

@@ -15,7 +15,7 @@ from cidery.corpus import Corpus
 from cidery.errors import SettingError
 from cidery.metrics import Metric
 from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import Floats, sum_by_group
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.corpus import FEW_IMAGES, Corpus
+from cidery.corpus import ALL, FEW_IMAGES, Corpus, GroupingData, Slices, SlicesLike
 from cidery.errors import SettingError, SliceWarning, UnreliableWarning, warn_caller
-from cidery.files.slices import ALL, Described, Slices, SlicesLike, slice_images
+from cidery.files import slice_images
 from cidery.metrics.base import TokenizedReferences
 from cidery.scoring.pipeline import Pipeline
 from cidery.scoring.scorer import Scorer
@@ -203,7 +203,7 @@ def check_mode(mode: str) -> None:
         raise SettingError(f'slices is "whole" or "separate", not {mode!r}')
 
 
-def describe(corpus: Corpus, references: TokenizedReferences) -> Described:
+def describe(corpus: Corpus, references: TokenizedReferences) -> GroupingData:
     """Return what images can be grouped by: their references' words and number."""
 
     def lengths() -> NDArray[np.float64]:
@@ -212,7 +212,7 @@ def describe(corpus: Corpus, references: TokenizedReferences) -> Described:
         words: NDArray[np.float64] = np.diff(ends[offsets]) / np.diff(offsets)
         return words
 
-    return Described(lengths, lambda: np.diff(corpus.reference_offsets))
+    return GroupingData(lengths, lambda: np.diff(corpus.reference_offsets))
 
 
 def take_slice(

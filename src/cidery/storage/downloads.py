@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import IO
 
 from cidery.errors import DataError
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 from cidery.storage.cache import Status, cache_directory, locked
 
 _PIECE = 1 << 20

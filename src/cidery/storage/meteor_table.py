@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from cidery._native import MeteorTable, MeteorTableBuilder
 from cidery.errors import DataError, MissingExtraError, SettingError
-from cidery.runtime.progress import ProgressCallback, current_progress, ignore_progress
+from cidery.runtime import ProgressCallback, current_progress, ignore_progress
 from cidery.storage.atomic import write_atomically
 from cidery.storage.cache import Resource
 
@@ -139,7 +139,7 @@ def _build_words(progress: ProgressCallback) -> bytes:
     return compile_table(progress, None)
 
 
-def write_table(
+def write_meteor_table(
     path: str | os.PathLike[str],
     paraphrases: str | os.PathLike[str],
     language: str = "en",

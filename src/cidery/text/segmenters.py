@@ -28,8 +28,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from cidery.errors import DataError, MissingExtraError
-from cidery.runtime.processes import can_start_processes, count_cores, share_work
-from cidery.runtime.progress import current_progress, ignore_progress
+from cidery.runtime import (
+    can_start_processes,
+    count_cores,
+    current_progress,
+    ignore_progress,
+    share_work,
+)
 from cidery.text.normalization import clean_caption
 
 Cut = Callable[[str], Iterable[str]]

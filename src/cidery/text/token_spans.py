@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.text.tokenized_captions import TOKENS, TokenForm, TokenizedCaptions
 
 TokenSpan: TypeAlias = tuple[int, int]

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cidery._native import Captions, Expansion
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.text.columns import TextColumn
 from cidery.text.stemming import get_stemmer
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from cidery.corpus import Corpus, ImageId
+from cidery.corpus import Corpus, ImageId, Slices
 from cidery.errors import FormatError, InputError
-from cidery.files import Slices, slice_images
+from cidery.files import slice_images
 from cidery.metrics import get_metrics
 from cidery.scoring import Scorer, describe
 from cidery_server.challenges.definition import (
@@ -32,7 +32,7 @@ from cidery_server.challenges.phases import FEWEST_IMAGES, find_sharing
 from cidery_server.challenges.scorers import build_scorer
 from cidery_server.web.translation import translate as _
 
-MOST_SLICES = 20
+MAX_SLICES = 20
 MOST_PHASES = 10
 LOCAL = {"local": True}
 """Who gives a file on the command line may name files of the machine in it."""
@@ -77,10 +77,10 @@ def _slice(named: NamedSlices, references: ReferencesByImage, scorer: Scorer) ->
     corpus = Corpus.from_references(references)
     described = describe(corpus, scorer.references)
     found = slice_images(named.by, corpus.images, described, named.name)
-    if len(found.members) > MOST_SLICES:
+    if len(found.members) > MAX_SLICES:
         raise InputError(
             _("{source}: a challenge may have {most} slices, not {count}").format(
-                source=named.name, most=MOST_SLICES, count=len(found.members)
+                source=named.name, most=MAX_SLICES, count=len(found.members)
             )
         )
     for name, places in found.members.items():

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cidery.corpus import ImageId
+from cidery.corpus import ImageId, SlicesLike
 from cidery.errors import FormatError
-from cidery.files import SlicesLike, find_slices, is_file_of_slices, read_references
+from cidery.files import find_slices, is_slice_file, read_references
 from cidery.storage import parse_toml
 
 ReferencesByImage: TypeAlias = Mapping[ImageId, Sequence[str]]
@@ -71,7 +71,7 @@ def _define(content: dict[str, Any], path: Path) -> Definition:
     if not isinstance(named, str):
         raise FormatError(f'{path}: "slices" must be a file, a field of the references or length')
     beside = str(path.parent / named)
-    if is_file_of_slices(beside):
+    if is_slice_file(beside):
         return Definition(content, sets, NamedSlices(named, find_slices(beside, (), ())))
     first, images = next(iter(files.values())), next(iter(sets.values()))
     by = find_slices(named, [(str(path.parent / str(first)), None)], images)

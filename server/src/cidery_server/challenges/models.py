@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from cidery.files import Slices
+from cidery.corpus import Slices
 from cidery.metrics import Metric, get_metrics
 from cidery_server.challenges.precision import EXACT, Precision
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from cidery.errors import FormatError
-from cidery.files.sources import read_json_objects, read_text, shorten
+from cidery.files import read_json_objects, read_text, shorten
 from cidery.tables import unguard_cell
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.files.sources import shorten
+from cidery.files import shorten
 from cidery.meta.datasets.files import locate, read_json
 from cidery.meta.judgments import JudgedCaptions, Pairs
 

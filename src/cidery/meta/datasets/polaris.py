@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.files.containers import import_pyarrow
+from cidery.files import import_pyarrow
 from cidery.meta.datasets.files import NotHereError, Record
 from cidery.meta.judgments import JudgedCaptions, Ratings
 

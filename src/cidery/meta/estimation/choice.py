@@ -20,7 +20,7 @@ from cidery.meta.estimation.items import (
 from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.statistics import Floats, order_evenly
 
 

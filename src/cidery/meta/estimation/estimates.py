@@ -22,7 +22,7 @@ from cidery.meta.estimation.items import (
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.statistics import Estimate, Floats, adjust_together, estimate_contrast
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
 from cidery.tables import UNDEFINED, Column, Table, Tabular, format_p

@@ -18,7 +18,7 @@ from cidery.meta.protocols.base import get_main_votes
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.selection import select_items
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import ProgressCallback
+from cidery.runtime import ProgressCallback
 from cidery.statistics import Floats, Sample
 
 PEOPLE = "people"

@@ -25,7 +25,7 @@ from cidery.meta.estimation.items import (
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.statistics import Floats, plan_images
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, find_reach
 from cidery.tables import Column, Table, Tabular, without_nan

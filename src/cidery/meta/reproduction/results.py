@@ -25,7 +25,7 @@ from cidery.meta.reproduction.comparisons import (
 )
 from cidery.meta.reproduction.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
 from cidery.metrics import METRICS
-from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.tables import UNDEFINED, Column, Table, Tabular
 
 

@@ -14,7 +14,7 @@ from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, To
 from cidery.metrics.chair.instances import Instances, read_instances
 from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_categories
 from cidery.metrics.settings import require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

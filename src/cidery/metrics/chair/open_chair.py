@@ -10,7 +10,7 @@ import numpy as np
 from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.chair.metric import COLUMNS, ObjectRatio
 from cidery.metrics.spice.metric import Spice
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 

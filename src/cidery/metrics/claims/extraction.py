@@ -25,8 +25,7 @@ from cidery.metrics.claims.word_lists import (
 from cidery.metrics.spice.lexicon import COLORS, GROUPS, PEOPLE
 from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
-from cidery.runtime.processes import share_work
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress, share_work
 from cidery.text import TokenSpan
 
 if TYPE_CHECKING:

@@ -37,9 +37,7 @@ from cidery.metrics.claims.word_lists import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.explanations import Contributions
 from cidery.metrics.settings import require
-from cidery.runtime.processes import count_cores
-from cidery.runtime.progress import current_progress
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace, count_cores, current_progress
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, TokenizedCaptions
 

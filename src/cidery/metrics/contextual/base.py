@@ -18,7 +18,7 @@ from cidery.encoders import (
     name_encoder,
 )
 from cidery.metrics.base import Images, Metric, Needs
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
 

@@ -21,7 +21,7 @@ from cidery.metrics.contextual.word_vectors import (
 )
 from cidery.metrics.explanations import Contributions, split_loss, split_score
 from cidery.metrics.settings import require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

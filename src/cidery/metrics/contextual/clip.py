@@ -16,10 +16,10 @@ from cidery.corpus import ImageId
 from cidery.encoders.clip import ClipModel, open_clip
 from cidery.encoders.image_features import ImageFeatures
 from cidery.errors import DataError, SettingError
-from cidery.files.image_files import list_images, match_files
+from cidery.files import list_images, match_files
 from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.settings import require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
 

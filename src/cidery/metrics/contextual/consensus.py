@@ -34,7 +34,7 @@ from cidery.metrics.contextual.word_vectors import (
 from cidery.metrics.explanations import Contributions, Span, make_spans, merge_spans, split_score
 from cidery.metrics.fluency import Faults, ReferenceWording
 from cidery.metrics.settings import Interval, Proportion
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import Language, TokenizedCaptions, locate_words
 

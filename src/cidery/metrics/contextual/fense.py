@@ -18,7 +18,7 @@ from cidery.metrics.fluency import (
     penalize,
 )
 from cidery.metrics.settings import Proportion
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
 

@@ -20,7 +20,7 @@ from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.word_vectors import CaptionWords
 from cidery.metrics.explanations import Contributions, Span, make_spans, split_loss
 from cidery.metrics.settings import Interval, require_choice
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, Language, TokenizedCaptions, TokenSpan, locate_words
 

@@ -21,13 +21,13 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.ngram.overlap import translate
 from cidery.metrics.settings import Faithful, Interval, NgramOrder, Proportion, require
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT, WORD_RUNS, TokenForm, TokenizedCaptions, name_stemmer, stem_form
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Contributions
-    from cidery.text.languages import Language
+    from cidery.text import Language
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from cidery.metrics.base import (
     TokenizedReferences,
     index_ngrams,
 )
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT, TokenForm, TokenizedCaptions
 

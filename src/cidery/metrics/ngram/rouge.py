@@ -15,7 +15,7 @@ import numpy as np
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.metrics.settings import Faithful, Interval, NgramOrder
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT, TOKENS
 

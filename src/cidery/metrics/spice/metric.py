@@ -21,10 +21,9 @@ from cidery.metrics.settings import Faithful, require
 from cidery.metrics.spice.explanation import ExplainedScene, WordFinder
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
-from cidery.storage import load
-from cidery.storage.meteor_table import METEOR_WORDS
+from cidery.storage import METEOR_WORDS, load
 from cidery.text import TOKENS, TokenizedCaptions, TokenizerLike, tokenize
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.metrics.spice.tree_repairs import repair
 from cidery.metrics.spice.tuple_rules import read_graph
-from cidery.runtime.processes import count_cores, count_sharing, share_work
-from cidery.runtime.progress import current_progress
+from cidery.runtime import count_cores, count_sharing, current_progress, share_work
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -16,7 +16,7 @@ from cidery.metrics.fluency import (
 )
 from cidery.metrics.settings import Proportion
 from cidery.metrics.spice.metric import Spider
-from cidery.runtime.workspace import Workspace
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 

@@ -18,7 +18,7 @@ from cidery.rewards.redteam.nonsense import NONSENSE_KINDS, Nonsense, NonsenseKi
 from cidery.rewards.redteam.results import ATTACKS, Attack, AttackName, RedTeam
 from cidery.rewards.redteam.search import BlindPolicy, HillClimb, Words, list_common
 from cidery.rewards.reward import Reward, RewardMetric
-from cidery.runtime.progress import current_progress
+from cidery.runtime import current_progress
 from cidery.scoring.pipeline import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer

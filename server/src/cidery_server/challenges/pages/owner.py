@@ -11,8 +11,9 @@ from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
+from cidery.corpus import is_grouping
 from cidery.errors import CideryError, LanguageWarning, SettingError, SliceWarning
-from cidery.files import is_grouping, read_references, read_slices
+from cidery.files import read_references, read_slices
 from cidery_server.challenges.creation import add_phase, create_challenge
 from cidery_server.challenges.definition import NamedSlices, ReferencesByImage
 from cidery_server.challenges.forms import (

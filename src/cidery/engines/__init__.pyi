@@ -1,0 +1,11 @@
+from .base import ENGINES as ENGINES
+from .base import Engine as Engine
+from .base import EngineLike as EngineLike
+from .base import Pool as Pool
+from .base import get_engine as get_engine
+from .base import use_engine as use_engine
+from .counting import count_frequencies as count_frequencies
+from .local import LocalEngine as LocalEngine
+from .ray import RayEngine as RayEngine
+from .results import StreamResult as StreamResult
+from .streaming import score_stream as score_stream

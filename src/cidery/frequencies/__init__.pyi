@@ -1,0 +1,12 @@
+from .counted import CountedFrequencies as CountedFrequencies
+from .counted import Part as Part
+from .counted import assemble as assemble
+from .counted import merge_shard as merge_shard
+from .counted import merge_words as merge_words
+from .counted import write_part as write_part
+from .document_frequencies import MAX_ORDER as MAX_ORDER
+from .document_frequencies import SHIPPED as SHIPPED
+from .document_frequencies import DocumentFrequencies as DocumentFrequencies
+from .document_frequencies import list_shipped_files as list_shipped_files
+from .document_frequencies import load_shipped as load_shipped
+from .levels import sort_levels as sort_levels

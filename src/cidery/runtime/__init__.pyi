@@ -1,0 +1,15 @@
+from .memory import available_memory as available_memory
+from .parent_process import end_with_parent as end_with_parent
+from .processes import Runner as Runner
+from .processes import can_start_processes as can_start_processes
+from .processes import count_cores as count_cores
+from .processes import count_sharing as count_sharing
+from .processes import current_runner as current_runner
+from .processes import run_with as run_with
+from .processes import share_work as share_work
+from .progress import ProgressCallback as ProgressCallback
+from .progress import current_progress as current_progress
+from .progress import ignore_progress as ignore_progress
+from .progress import use_progress as use_progress
+from .workspace import Workspace as Workspace
+from .workspace import check_threads as check_threads
