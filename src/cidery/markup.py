@@ -1,7 +1,7 @@
 """HTML for notebooks and reports: pages, and captions whose words are colored by their values.
 
-Text is data: it is escaped everywhere. Colors are transparent, so that they suit light and dark
-pages alike, and every mark also has a line below it and its value as a tooltip.
+Text is escaped. Colors are transparent, for light and dark pages; every mark also has an underline
+and its value as a tooltip.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Mark(Protocol):
-        """A piece of a text with a value: `Span` is one."""
+        """Part of a text with a value, such as `Span`."""
 
         @property
         def start(self) -> int:
-            """The first character."""
+            """Index of the first character."""
 
         @property
         def end(self) -> int:
-            """Behind the last character."""
+            """Index after the last character."""
 
         @property
         def value(self) -> float:
-            """What it earned (> 0) or cost (< 0)."""
+            """Contribution to the score."""
 
         @property
         def note(self) -> str:
-            """What the tooltip says after the value."""
+            """Text of the tooltip after the value."""
 
 
 GREEN, RED, GREY = "0,160,80", "220,50,40", "128,128,128"
@@ -39,7 +39,7 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;",
 
 
 def escape(text: str) -> str:
-    """Write text as HTML that shows it; `html.escape` would import a table of all characters.
+    """Escape text for HTML; `html.escape` imports a table of all entities.
 
     ```python
     escape("<b> & 'c'")   # "&lt;b&gt; &amp; &#x27;c&#x27;"
@@ -57,7 +57,7 @@ def fold_lines(summary: str, lines: Sequence[str]) -> str:
 
 
 def html_page(title: str, body: str) -> str:
-    """Return a page that holds all it needs; `body` is HTML, the title is text."""
+    """Return a self-contained page; `body` is HTML, the title is text."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -69,10 +69,10 @@ def html_page(title: str, body: str) -> str:
 
 
 def mark_text(text: str, marks: Sequence[Mark], scale: float | None = None) -> str:
-    """Return a text in HTML with pieces colored: green where they earned, red where they cost.
+    """Return text as HTML with colored spans: green for positive values, red for negative ones.
 
-    `scale` is the value that has the full color; by default the largest of these. Pieces lie in
-    order and do not overlap.
+    `scale` is the value with the full color; default: the largest. Spans are in order and do not
+    overlap.
 
     ```python
     mark_text("a <dog>", [cidery.Span(2, 7, 0.5, "in 2 of 2 references")])

@@ -585,7 +585,7 @@ class TestDiversity:
             *("-m", "self-cider"),
         )
         assert ran.status == 0
-        assert "humans are left out: captions: no image has two captions or more" in ran.out
+        assert "humans are missing: captions: no image has two captions or more" in ran.out
 
 
 def command_names() -> list[str]:

@@ -127,7 +127,7 @@ class TestFields:
             (*A_COMPARISON, "--seed", "-1"),
             "Invalid value for '--seed': -1 is not in the range x>=0",
         ),
-        ((*A_COMPARISON, "--seed", str(1 << 64)), "the seed must lie between 0 and 2^64"),
+        ((*A_COMPARISON, "--seed", str(1 << 64)), "seed must be between 0 and 2^64"),
         ((*A_COMPARISON, "--resamples", "1"), "Invalid value for '--resamples': 1 is not in"),
         ((*A_COMPARISON, "--confidence", "1"), "1 must be greater than 0 and less than 1"),
         ((*A_COMPARISON, "--confidence", "nan"), "nan must be greater than 0 and less than 1"),

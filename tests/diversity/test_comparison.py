@@ -130,13 +130,13 @@ def test_humans_who_cannot_be_measured(
     found = compare_diversity(systems, ["lsa"], references=single, missing="skip")
     assert list(found.tables) == ["sampled", "fewer"]
     (note,) = found.notes
-    assert note.startswith("humans are left out: ")
+    assert note.startswith("humans are missing: ")
 
 
 def test_refusals(systems: dict[str, Any], references: dict[Any, list[str]]) -> None:
     with pytest.raises(InputError, match="no systems"):
         compare_diversity({})
-    with pytest.raises(SettingError, match="'humans' is what the references are called"):
+    with pytest.raises(SettingError, match="'humans' is reserved for the references"):
         compare_diversity({"humans": systems["sampled"]}, references=references)
 
 

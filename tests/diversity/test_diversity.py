@@ -198,7 +198,7 @@ class TestOtherKernels:
             "self-cider:kernel": "expected setting=value",
             "self-cider:width=3": "has no setting 'width'",
             "mbleu-2:n=3": "is 'mbleu-3': ask for that by its name",
-            "self-cider:kernel=rouge-l": "the metric 'rouge-l' is no kernel",
+            "self-cider:kernel=rouge-l": "the metric 'rouge-l' is not a kernel",
             "self-cider:kernel=nothing": "unknown kernel 'nothing'; known: cider",
         }.items():
             with pytest.raises(SettingError, match=message):
@@ -209,7 +209,7 @@ class TestOtherKernels:
         [
             ([[1, 2], [2, 1]], "the eigenvalue -1, so it is not positive definite"),
             ([[1, 0.5], [0.1, 1]], "not symmetric"),
-            ([[1, float("nan")], [0.1, 1]], "not a number"),
+            ([[1, float("nan")], [0.1, 1]], "NaN or infinity"),
             ([[1, 0.5]], r"an array \[1, 2\], expected \[2, 2\]"),
             ([[1], [0.1, 1]], "no matrix, but list"),
         ],
@@ -239,7 +239,7 @@ class TestOtherKernels:
         for kernel in wrong:
             with pytest.raises(SettingError, match="kernel"):
                 SelfCider(kernel)
-        with pytest.raises(SettingError, match='pairs="once" is of CIDEr'):
+        with pytest.raises(SettingError, match='pairs="once" is only valid for CIDEr'):
             SelfCider(count_shared, "once")
 
     def test_captions_without_words(self) -> None:
@@ -458,7 +458,7 @@ class TestMeasures:
     def test_names(self) -> None:
         assert list(get_measures("mbleu"))[-1] == "mbleu-mix"
         assert list(get_measures([Distinct(2), MBleu(None)])) == ["distinct-2", "mbleu-mix"]
-        with pytest.raises(SettingError, match="unknown measure of diversity 'selfcider'; known: "):
+        with pytest.raises(SettingError, match="unknown diversity measure 'selfcider'; known: "):
             get_measures("selfcider")
         with pytest.raises(SettingError, match="unknown kernel 'bleu'; known: cider, cider-d"):
             cidery.measure_diversity([["a", "b"]], kernel="bleu")
@@ -523,7 +523,7 @@ class TestTable:
         assert table.ids == ["a"]
         with pytest.raises(InputError, match="no image has two captions"):
             cidery.measure_diversity({"a": ["x"]}, missing="skip")
-        with pytest.raises(SettingError, match='missing is "error" or "skip"'):
+        with pytest.raises(SettingError, match='missing must be "error" or "skip"'):
             cidery.measure_diversity(sets, missing="maybe")
 
     def test_frequencies(
@@ -580,7 +580,7 @@ class TestAccuracy:
         table = cidery.measure_diversity(references, ["self-cider"], references="leave-one-out")
         again = cidery.score_references(references, frequencies="coco-train2014")
         assert table.corpus["accuracy"] == pytest.approx(again.corpus["cider-d"])
-        with pytest.raises(SettingError, match='captions or "leave-one-out"'):
+        with pytest.raises(SettingError, match="captions or 'leave-one-out'"):
             cidery.measure_diversity(references, references="none")
 
     def test_mismatch_and_wrong_judges(
@@ -588,7 +588,7 @@ class TestAccuracy:
     ) -> None:
         with pytest.raises(MismatchError, match="references but no candidates"):
             cidery.measure_diversity(sampled, references=example.references)
-        with pytest.raises(SettingError, match="accuracy is one metric, not bleu-1"):
+        with pytest.raises(SettingError, match="accuracy takes one metric, not bleu-1"):
             cidery.measure_diversity(sampled, references=example.references, accuracy="bleu")
 
     def test_references_of_the_same_images(
@@ -729,7 +729,7 @@ class TestLatent:
         assert (np.abs(found.coordinates).max(axis=0) == found.coordinates.max(axis=0)).all()
         assert (np.diff(found.strengths) <= 0).all()
         assert latent_semantics(captions[:3]).coordinates.shape == (3, 3)
-        with pytest.raises(SettingError, match="at least one component"):
+        with pytest.raises(SettingError, match="components must be at least 1"):
             latent_semantics(captions, components=0)
         with pytest.raises(SettingError, match="no references here"):
             latent_semantics(captions, frequencies="references")
@@ -757,7 +757,7 @@ class TestLatent:
         assert abs(np.diff(flat.coordinates[:, 0]))[0] == pytest.approx(math.sqrt(2), abs=1e-5)
         assert len(np.unique(found.coordinates.round(3), axis=0)) == 4
         assert map_captions({"a": ["x", "x"]}).stress == 0
-        with pytest.raises(SettingError, match="at least one dimension"):
+        with pytest.raises(SettingError, match="dimensions must be at least 1"):
             map_captions({"a": ["x", "y"]}, dimensions=0)
 
 

@@ -76,7 +76,7 @@ def test_a_side_that_does_not_vary() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "ratings", "message"),
-    [([1.0], [1.0, 2.0], "1 scores, but 2 ratings"), ([1.0, np.nan], [1.0, 2.0], "not nan")],
+    [([1.0], [1.0, 2.0], "1 scores, but 2 ratings"), ([1.0, np.nan], [1.0, 2.0], "must be finite")],
 )
 def test_refusals(scores: list[float], ratings: list[float], message: str) -> None:
     with pytest.raises(SettingError, match=message):

@@ -145,7 +145,7 @@ def test_a_scale_lets_usual_ratings_be() -> None:
         estimate_contrast([Sample(ratings, None, images)], scale=scale) for scale in (None, (1, 5))
     )
     assert (known.low, known.high) == pytest.approx((alone.low, alone.high), abs=0.01)
-    with pytest.raises(SettingError, match="bounds are for shares and a scale for ratings"):
+    with pytest.raises(SettingError, match="cannot be combined"):
         estimate_contrast([Sample(ratings, None, images)], bounds=(0, 1), scale=(1, 5))
 
 
@@ -183,11 +183,11 @@ def test_corrected_together() -> None:
 @pytest.mark.parametrize(
     ("answers", "predictions", "options", "message"),
     [
-        ([np.nan] * 9, None, {}, "there is no answer to estimate from"),
+        ([np.nan] * 9, None, {}, "there are no judgments"),
         ([1.0] * 4, None, {}, "at least 5 images, not 4"),
-        ([1.0] * 9, [np.nan] * 9, {}, "predictions must be numbers"),
-        ([1.0] * 9, [1.0] * 8, {}, "equally many"),
-        ([np.inf] * 9, None, {}, "answers must be numbers, not infinite"),
+        ([1.0] * 9, [np.nan] * 9, {}, "predictions must be finite"),
+        ([1.0] * 9, [1.0] * 8, {}, "equal length"),
+        ([np.inf] * 9, None, {}, "judgments must be finite"),
         ([1.0] * 9, None, {"confidence": 1.0}, "between 0 and 1, not 1.0"),
         ([1.0] * 9, None, {"horizon": 0}, "at least 1 image, not 0"),
     ],
@@ -236,15 +236,15 @@ def test_planned_numbers() -> None:
         with pytest.raises(SettingError):
             plan_images(0.2, 1.0, **wrong)
     for difference in (0.0, float("inf"), float("nan")):
-        with pytest.raises(SettingError, match=f"greater than 0, not {difference:g}"):
+        with pytest.raises(SettingError, match=f"must be positive, not {difference:g}"):
             plan_images(difference, 1.0)
     for spread in (-1.0, float("inf"), float("nan")):
-        with pytest.raises(SettingError, match=f"the spread must be .* not {spread:g}"):
+        with pytest.raises(SettingError, match=f"spread must be .* not {spread:g}"):
             plan_images(0.2, spread)
     for count in (0, -5, float("nan")):
         with pytest.raises(SettingError, match=f"at least 1 image must be there, not {count:g}"):
             plan_images(0.2, 1.0, images=count)
-    with pytest.raises(SettingError, match="the correlation must lie between -1 and 1, not 2"):
+    with pytest.raises(SettingError, match="correlation must be between -1 and 1, not 2"):
         plan_images(0.2, 1.0, correlation=2)
     # Fewer decide nothing, and an error is believed only as far as the scale lets it.
     assert plan_images(2.0, 1.0) == plan_images(2.0, 0.0) == 30

@@ -125,9 +125,11 @@ def test_a_single_value_tells_nothing() -> None:
 
 
 def test_bad_input_is_explained() -> None:
-    with pytest.raises(InputError, match="at least two judges"):
+    with pytest.raises(InputError, match="ratings of two judges"):
         krippendorff_alpha(np.array([[1.0, math.nan], [math.nan, 2.0]]))
-    with pytest.raises(InputError, match="a table of items by judges, not 1-dimensional"):
+    with pytest.raises(
+        InputError, match=r"ratings must have 2 dimensions \(items, judges\), not 1"
+    ):
         fleiss_kappa(np.ones(3))
     with pytest.raises(SettingError, match="nominal, ordinal, interval, not 'ratio'"):
         krippendorff_alpha(np.ones((2, 2)), "ratio")

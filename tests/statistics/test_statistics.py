@@ -156,7 +156,7 @@ def test_bad_settings_are_explained(example: Example) -> None:
         table.interval("bleu-4")
     with pytest.raises(SettingError, match="between 0 and 1, not 95"):
         table.interval("rouge-l", confidence=95)
-    with pytest.raises(SettingError, match="at least 2 resamples"):
+    with pytest.raises(SettingError, match="resamples must be at least 2"):
         table.interval("rouge-l", resamples=0)
     with pytest.raises(SettingError, match="at least two systems"):
         cidery.compare({"one": example.system_a}, example.references)

@@ -1,4 +1,4 @@
-"""How varied is a set of captions for one image, and at what price in accuracy?
+"""Diversity of sets of captions, and its tradeoff with accuracy.
 
 The evaluation of Wang and Chan, "Describing like humans: on diversity in image captioning", CVPR
 2019, and the consensus ranking of Vedantam, Zitnick, Parikh, CVPR 2015, Appendix II.

@@ -1,4 +1,4 @@
-"""Accuracy beside diversity: captions against references, and the F measure of both."""
+"""Accuracy of caption sets against references, and the F measure of diversity and accuracy."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 AccuracyReferences: TypeAlias = References | Literal["leave-one-out"] | None
 
 BETA_SQUARED = 5.0
-"""β² of the F measure in the paper: accuracy counts more than diversity."""
+"""β² of the F measure in the paper: accuracy has more weight than diversity."""
 
 
 def f_measure(diversity: Any, accuracy: Any, beta_squared: float = BETA_SQUARED) -> Floats:
     """Combine diversity and accuracy: (1 + β²) div acc / (β² div + acc); 0 where both are 0.
 
-    Wang and Chan 2019, section 4.2, print the formula with a sum in the numerator; this is the F
-    measure that they describe. Accuracy is on the scale of CIDEr-D, 0 to 10, as in their figures.
+    Wang and Chan 2019, section 4.2, whose printed formula has a sum in the numerator. Accuracy is
+    on the scale of CIDEr-D, 0 to 10.
 
     ```python
     f_measure(0.8, 0.9)   # 0.8816…
@@ -43,7 +43,7 @@ def f_measure(diversity: Any, accuracy: Any, beta_squared: float = BETA_SQUARED)
 def match_references(
     sets: SetsLike, references: References, missing: Missing = "error"
 ) -> dict[ImageId, list[str]]:
-    """Return the references of the sets' images: humans on the same images.
+    """Return the references of the images of the sets.
 
     ```python
     humans = measure_diversity(match_references(sets, references), references="leave-one-out")
@@ -58,13 +58,13 @@ def match_references(
 
 
 def choose_accuracy(accuracy: PipelineLike, **settings: Unpack[PipelineSettings]) -> Pipeline:
-    """Return the pipeline of accuracy, which is one metric, and of the kernels.
+    """Return the pipelines of accuracy, which is one metric, and of the kernels.
 
-    Frequencies are by default those of COCO's training captions, for English.
+    Default frequencies: COCO's training captions, for English.
     """
     pipeline = Pipeline.choose(accuracy, **settings)
     if len(pipeline.metrics) > 1:
-        raise SettingError(f"accuracy is one metric, not {', '.join(pipeline.metrics)}")
+        raise SettingError(f"accuracy takes one metric, not {', '.join(pipeline.metrics)}")
     if settings.get("frequencies") is None and not isinstance(accuracy, Pipeline):
         pipeline = pipeline.with_shipped_frequencies(DEFAULT_FREQUENCIES)
     return pipeline
@@ -73,12 +73,14 @@ def choose_accuracy(accuracy: PipelineLike, **settings: Unpack[PipelineSettings]
 def pair_references(
     sets: SetsLike, references: AccuracyReferences, missing: Missing
 ) -> Corpus | None:
-    """Return sets and references as one corpus; None where there are no references to match."""
+    """Return sets and references as one corpus; None without references."""
     if references is None or isinstance(references, str):
         if isinstance(references, str) and references != "leave-one-out":
-            raise SettingError(f'references are captions or "leave-one-out", not {references!r}')
+            raise SettingError(
+                f"references: expected captions or 'leave-one-out', not {references!r}"
+            )
         return None
-    CaptionSets.build(sets, missing=missing)  # says what is wrong with the sets themselves
+    CaptionSets.build(sets, missing=missing)  # raises for invalid sets
     return Corpus.build(sets, references, missing=missing, candidates_name="captions")
 
 
@@ -98,7 +100,7 @@ def measure_accuracy(
         return values, signature
     table = pipeline.prepare(against).score_corpus(against)
     (values,), (signature,) = table.each.values(), table.signatures.values()
-    # Rows of one image may lie apart; sets gather them in order of first occurrence.
+    # Rows of one image may be apart; sets have images in order of first occurrence.
     order: dict[Any, list[int]] = {}
     for place, image in enumerate(against.candidate_ids):
         order.setdefault(image, []).append(place)

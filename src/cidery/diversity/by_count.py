@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 COUNTS = (2, 5, 8, 10)
-"""Numbers of captions at which the paper looks (figure 6)."""
+"""Numbers of captions in figure 6 of the paper."""
 
 
 def diversity_by_count(
@@ -46,9 +46,9 @@ def diversity_by_count(
 ) -> dict[int, ScoreTable]:
     """Measure diversity of each image's best 2, 5, 8, 10 captions: figure 6 of Wang and Chan 2019.
 
-    Captions are ranked by accuracy, equally good ones in the order given. Without `counts`, those
-    of the paper are taken that every image reaches, and the size of the smallest set. The other
-    arguments are those of `measure_diversity`.
+    Captions are ranked by accuracy, ties in the given order. Default `counts`: those of the paper
+    up to the size of the smallest set, and that size. The other arguments are those of
+    `measure_diversity`.
 
     ```python
     curve = diversity_by_count(sets, references, counts=(2, 5))
@@ -57,7 +57,7 @@ def diversity_by_count(
     """
     against = pair_references(sets, references, missing)
     if against is None:
-        raise SettingError("diversity_by_count ranks captions by accuracy and needs references")
+        raise SettingError("references are required: captions are ranked by accuracy")
     pipeline = choose_accuracy(accuracy, **settings)
     checked = CaptionSets.build(list_rows(against), missing=missing)
     chosen = _choose_counts(checked, counts)
@@ -91,7 +91,7 @@ def _choose_counts(sets: CaptionSets, counts: Sequence[int] | None) -> Sequence[
 
 
 def _rank_captions(sets: CaptionSets, values: Floats) -> dict[ImageId, list[str]]:
-    """Return each image's captions, the most accurate first; equal ones keep their order."""
+    """Return each image's captions by descending accuracy; ties keep their order."""
     ranked: dict[ImageId, list[str]] = {}
     for image, start, captions in zip(
         sets.images, sets.offsets.tolist(), sets.groups(), strict=False

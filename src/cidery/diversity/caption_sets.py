@@ -1,4 +1,4 @@
-"""SetsLike of captions, one per image: checked, laid flat, tokenized once."""
+"""Sets of captions, one per image: checked, flattened, tokenized once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Training: TypeAlias = References | Iterable[str]
 
 @dataclass(frozen=True, eq=False)
 class CaptionSets:
-    """At least two captions for every image."""
+    """Sets of at least two captions per image."""
 
     images: tuple[ImageId, ...]
     captions: list[str]
@@ -35,9 +35,9 @@ class CaptionSets:
     def build(
         cls, sets: SetsLike, *, missing: Missing = "error", name: str = "captions"
     ) -> CaptionSets:
-        """Check sets given by id, as lists, or as `(id, caption)` rows in which ids come again."""
+        """Check sets given by id, as lists, or as `(id, caption)` rows with repeated ids."""
         if missing not in ("error", "skip"):
-            raise SettingError(f'missing is "error" or "skip", not {missing!r}')
+            raise SettingError(f'missing must be "error" or "skip", not {missing!r}')
         groups = as_groups(sets, name)
         if not groups:
             raise InputError(f"{name}: there are no captions")
@@ -52,7 +52,7 @@ class CaptionSets:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """int64[images]: how many captions each image has."""
+        """int64[images]: number of captions of each image."""
         return np.asarray(np.diff(self.offsets), np.int64)
 
     def groups(self) -> list[list[str]]:
@@ -63,21 +63,21 @@ class CaptionSets:
 
 @dataclass(frozen=True, eq=False)
 class TokenizedSets:
-    """Caption sets as words. Every caption is both a candidate and a reference of its image."""
+    """Tokenized caption sets. Every caption is both a candidate and a reference of its image."""
 
     captions: TokenizedReferences
     sizes: NDArray[np.int64]
     training: frozenset[tuple[str, ...]] | None = None
-    """Captions that a model has seen, as words."""
+    """Tokenized captions of the training set."""
 
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Average over each image's captions: float64[captions] -> float64[images]."""
+        """Return the mean over each image's captions: float64[captions] -> float64[images]."""
         starts = self.captions.image_offsets[:-1].astype(np.int64)
         return np.asarray(np.add.reduceat(values, starts) / self.sizes, np.float64)
 
 
 def group_rows(rows: Sequence[tuple[ImageId, str]]) -> dict[ImageId, list[str]]:
-    """Collect `(id, caption)` rows by id, in order of first occurrence."""
+    """Group `(id, caption)` rows by id, in order of first occurrence."""
     groups: dict[ImageId, list[str]] = {}
     for image, caption in rows:
         groups.setdefault(image, []).append(caption)
@@ -85,7 +85,7 @@ def group_rows(rows: Sequence[tuple[ImageId, str]]) -> dict[ImageId, list[str]]:
 
 
 def tokenize_training(training: Training, tokenizer: Tokenizer) -> frozenset[tuple[str, ...]]:
-    """Return the captions of a training set as words; captions by image or one by one."""
+    """Return the tokenized captions of a training set, given by image or as a list."""
     groups = training.values() if isinstance(training, Mapping) else training
     captions = list(
         chain.from_iterable([group] if isinstance(group, str) else group for group in groups)
@@ -94,13 +94,13 @@ def tokenize_training(training: Training, tokenizer: Tokenizer) -> frozenset[tup
 
 
 def as_groups(sets: Any, name: str) -> dict[Any, Any]:
-    """Return captions by image; a tuple is an `(id, caption)` row, a list is a set."""
+    """Return captions by image; tuples are `(id, caption)` rows, lists are sets."""
     if isinstance(sets, Mapping):
         return dict(sets)
     if not isinstance(sets, list | tuple):
         raise InputError(
             f"{name}: expected captions by image id, a list of lists of captions or a list of "
-            f"(id, caption) tuples, not {type(sets).__name__}; files are read by read_candidates"
+            f"(id, caption) tuples, not {type(sets).__name__}; read files with read_candidates"
         )
     if len(sets) > 0 and all(isinstance(row, tuple) and len(row) == 2 for row in sets):
         return group_rows(sets)
@@ -116,11 +116,11 @@ def _explain_small(small: Mapping[Any, int], total: int, name: str) -> str:
     has = f"one {name.removesuffix('s')}" if count == 1 else f"no {name}"
     others = f" (and {len(small) - 1} more of {total} images)" if len(small) > 1 else ""
     why = (
-        "each reference is scored against the others of its image, which takes"
+        "each reference is scored against the others of its image, which needs"
         if name == "references"
         else "diversity compares an image's captions with each other and needs"
     )
     return (
         f"{name}: image {image!r} has {has}{others}; {why} at least two; "
-        'pass missing="skip" (--missing skip) to leave such images out'
+        'pass missing="skip" (--missing skip) to skip such images'
     )

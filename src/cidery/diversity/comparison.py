@@ -1,4 +1,4 @@
-"""compare_diversity(): several systems, and humans, measured on the same images."""
+"""compare_diversity(): diversity of several systems, and of humans, on the same images."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 HUMANS = "humans"
-"""What the references are called in a comparison."""
+"""Name of the references in a comparison."""
 MAPPED_IMAGES = 10
-"""Images on the map of captions, as in figure 9 of Wang and Chan 2019."""
+"""Number of images on the map of captions (Wang and Chan 2019, figure 9)."""
 
 
 @dataclass(frozen=True, eq=False)
 class DiversityDetails:
-    """What figures show besides the tables."""
+    """Data of figures besides the tables."""
 
     curves: Mapping[str, Mapping[int, ScoreTable]]
     """system -> number of captions -> table; empty without references or Self-CIDEr"""
     words: Mapping[str, WordFrequencies]
-    """system -> how often it uses each word"""
+    """system -> word frequencies"""
     topics: Mapping[str, LatentSemantics]
     """system -> topics of its first image's captions"""
     map: CaptionMap
@@ -48,7 +48,7 @@ class DiversityDetails:
 
 @dataclass(frozen=True, eq=False)
 class DiversityComparison(Tabular):
-    """Diversity of several systems, the first one first, and of humans.
+    """Diversity of several systems and of humans.
 
     ```python
     print(compare_diversity({"ours": sets}, references=references))
@@ -58,12 +58,12 @@ class DiversityComparison(Tabular):
     tables: Mapping[str, ScoreTable]
     """system -> its table; `humans` is the last"""
     notes: tuple[str, ...] = ()
-    """What was left out, and why."""
+    """Warnings, such as a reason why `humans` is missing."""
     details: DiversityDetails | None = None
 
     @property
     def first(self) -> ScoreTable:
-        """The table of the first system."""
+        """Table of the first system."""
         return next(iter(self.tables.values()))
 
     def table(self) -> Table:
@@ -87,7 +87,7 @@ class DiversityComparison(Tabular):
 
 
 def _count(measure: str, table: ScoreTable) -> float:
-    """Return a corpus value; the size of a vocabulary is a whole number."""
+    """Return a corpus value; the size of a vocabulary as an integer."""
     value = table.corpus[measure]
     return int(value) if measure == "vocabulary" and value == value else value
 
@@ -110,12 +110,12 @@ def compare_diversity(
     """Measure the diversity of several systems, and of humans where there are references.
 
     Args:
-        systems: name -> sets of captions, as `measure_diversity` takes them.
+        systems: name -> sets of captions, as in `measure_diversity`.
         measures: as in `measure_diversity`.
-        references: add accuracy and F; and the references of the first system's images are measured
-            as a system called `humans`, each reference scored against the others of its image.
+        references: add accuracy and F, and a system `humans`: the references of the first system's
+            images, each scored against the others of its image.
         training: as in `measure_diversity`.
-        details: also compute what `cidery.plots.plot_diversity` draws besides the tables.
+        details: also compute the data of `cidery.plots.plot_diversity`.
         progress: called with the name of each step before it begins.
         kernel: as in `measure_diversity`.
         accuracy: as in `measure_diversity`.
@@ -130,9 +130,9 @@ def compare_diversity(
     ```
     """
     if not systems:
-        raise InputError("there are no systems to compare")
+        raise InputError("no systems to compare")
     if references is not None and HUMANS in systems:
-        raise SettingError(f"{HUMANS!r} is what the references are called; rename that system")
+        raise SettingError(f"{HUMANS!r} is reserved for the references; rename that system")
     if measures is not None and not isinstance(measures, str | Measure):
         measures = list(measures)
     pipeline = choose_accuracy(accuracy, **settings)
@@ -161,7 +161,7 @@ def compare_diversity(
                 humans, measures, references="leave-one-out", training=training, **common
             )
         except InputError as error:
-            notes.append(f"humans are left out: {error}")
+            notes.append(f"humans are missing: {error}")
         else:
             sets[HUMANS] = humans
     found = None
@@ -218,6 +218,6 @@ def _find_details(
 
 
 def _take(sets: SetsLike, images: Sequence[ImageId]) -> dict[ImageId, list[str]]:
-    """Return the sets of those images, which are the ones that were measured."""
+    """Return the sets of the given images."""
     groups = as_groups(sets, "captions")
     return {image: list(groups[image]) for image in images}

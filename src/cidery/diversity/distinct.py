@@ -1,4 +1,4 @@
-"""Measures that count what differs: words, pairs of words, captions."""
+"""Measures that count distinct words, bigrams and captions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Distinct(Measure):
 
 @dataclass(frozen=True)
 class Unique(Measure):
-    """Share of an image's captions that are different from each other as words; in [0, 1].
+    """Share of distinct captions among an image's captions, compared as tokens; in [0, 1].
 
     ```python
     table = cidery.measure_diversity({"a": ["a dog", "A dog.", "a cat"]}, measures=["unique"])
@@ -74,7 +74,7 @@ class Unique(Measure):
 
 @dataclass(frozen=True)
 class Novel(Measure):
-    """Share of an image's captions that no training caption equals as words; in [0, 1].
+    """Share of an image's captions that are not in the training set, compared as tokens; in [0, 1].
 
     ```python
     cidery.measure_diversity(sets, measures=["novel"], training=training_captions)
@@ -90,8 +90,7 @@ class Novel(Measure):
         """Return one value per image."""
         if sets.training is None:
             raise SettingError(
-                "novel compares captions with those a model was trained on; pass training=… "
-                "(--training FILE)"
+                "novel needs the captions of the training set; pass training=… (--training FILE)"
             )
         tokens = sets.captions.captions.form(SPLIT, work).tokens()
         return sets.mean(np.asarray([tuple(t) not in sets.training for t in tokens], np.float64))
@@ -99,7 +98,7 @@ class Novel(Measure):
 
 @dataclass(frozen=True)
 class Vocabulary(Measure):
-    """How many different words the captions use; for a corpus, those of all images together.
+    """Number of distinct words of an image's captions; for a corpus, of all images.
 
     ```python
     table = cidery.measure_diversity({"a": ["a dog", "a cat"]}, measures=["vocabulary"])
@@ -119,26 +118,26 @@ class Vocabulary(Measure):
         return work.once(find_words, sets).count_different(1).astype(np.float64)
 
     def whole(self, sets: TokenizedSets, work: Workspace) -> float | None:
-        """Return the number of words of all images together."""
+        """Return the number of distinct words of all images."""
         return float(len(np.unique(work.once(find_words, sets).words)))
 
 
 @dataclass(frozen=True, eq=False)
 class WordPositions:
-    """Every word of every caption in a row, with its caption's and image's index."""
+    """All tokens in a row, with the indices of their captions and images."""
 
     words: NDArray[np.uint32]
     captions: NDArray[np.int64]
     images: NDArray[np.int64]
 
     def _pairs(self) -> NDArray[np.uint64]:
-        """uint64[words]: a word and the next, the same for the same two words."""
+        """uint64[words]: code of the bigram that starts at each word."""
         pairs = self.words.astype(np.uint64) << np.uint64(32)
         pairs[:-1] |= self.words[1:].astype(np.uint64)
         return pairs
 
     def count_different(self, n: int) -> NDArray[np.int64]:
-        """Return how many different words (n = 1) or pairs of words (2) each image has."""
+        """Return the number of distinct words (n = 1) or bigrams (n = 2) of each image."""
         keys: NDArray[np.integer] = self.words
         images = self.images
         if n == 2:
@@ -152,7 +151,7 @@ class WordPositions:
 
 
 def find_words(work: Workspace, sets: TokenizedSets) -> WordPositions:
-    """Return every word of all captions with its caption and image."""
+    """Return all tokens with their captions and images."""
     form = sets.captions.captions.form(SPLIT, work)
     lengths = np.asarray(np.diff(form.offsets().astype(np.int64)), np.int64)
     captions = np.repeat(np.arange(len(lengths)), lengths)

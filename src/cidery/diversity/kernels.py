@@ -1,4 +1,4 @@
-"""Similarities of an image's captions with each other, as matrices."""
+"""Kernels: similarity matrices of an image's captions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CiderKernel: TypeAlias = Cider | CiderD | CiderR
 KernelFunction: TypeAlias = Callable[[list[str]], Any]
 """`f(captions) -> matrix [m, m]`, symmetric and positive definite."""
 Directions: TypeAlias = Literal["both", "once"]
-"""Whether two captions are compared both ways, each as candidate and as reference, or once."""
+"""Compare two captions in both directions, or once."""
 
 DEFAULT_FREQUENCIES = "coco-train2014"
 
@@ -39,35 +39,34 @@ KERNELS: Mapping[str, CiderKernel] = MappingProxyType(
     {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": CiderR()}
 )
 """CIDEr's kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
-# Sums of a few hundred products of numbers near 1 have errors of some 1e-14; functions may compute
-# in single precision.
+# Sums of a few hundred products have errors near 1e-14; functions may use single precision.
 _ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
 class SetKernel(ABC):
-    """A similarity of captions other than CIDEr's: symmetric and positive definite."""
+    """Similarity of captions other than CIDEr's; symmetric and positive definite."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What signatures call it."""
+        """Name in signatures."""
 
     @abstractmethod
     def compare(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return the matrices of all images, one after another, with K_ii = 1.
 
-        A caption of which nothing is known, such as an empty one, has K_ii = 0.
+        A caption without known words, such as an empty one, has K_ii = 0.
         """
 
     def data_settings(self) -> dict[str, str]:
-        """Return what the signature says about data."""
+        """Return entries of the signature for data."""
         return {}
 
 
 @dataclass(frozen=True)
 class EncoderKernel(SetKernel):
-    """The cosine of two captions' vectors, which a language model makes; K is positive definite.
+    """Cosine similarity of caption embeddings of a language model; positive definite.
 
     ```python
     cidery.measure_diversity(sets, measures=[SelfCider(EncoderKernel("minilm"))])
@@ -97,7 +96,7 @@ class EncoderKernel(SetKernel):
         return np.concatenate([_scale(product).ravel() for product in products])
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the encoder's weights, and what computes."""
+        """Return the digest of the encoder's weights, and the device."""
         encoder = get_encoder(self.encoder, self.device)
         window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
         return {"weights": encoder.fingerprint, "computed": encoder.kernel} | window
@@ -109,7 +108,7 @@ def _embed(work: Workspace, encoder: Encoder, captions: TokenizedCaptions) -> Fl
 
 @dataclass(frozen=True)
 class FunctionKernel(SetKernel):
-    """A function `f(captions) -> matrix`; what is not symmetric or positive definite is refused.
+    """Function `f(captions) -> matrix`; raises if it is not symmetric and positive definite.
 
     ```python
     def count_shared(captions):
@@ -130,13 +129,13 @@ class FunctionKernel(SetKernel):
         return f"function:{found}"
 
     def compare(self, sets: TokenizedSets, work: Workspace) -> Floats:  # noqa: ARG002
-        """Call the function for each image and check what it returns."""
+        """Call the function for each image and check the matrix."""
         texts = sets.captions.captions.texts
         groups = pairwise(sets.captions.image_offsets.tolist())
         return np.concatenate([self._call(texts[start:end]).ravel() for start, end in groups])
 
     def data_settings(self) -> dict[str, str]:
-        """Return that a function's code cannot be seen, so that results are not kept by it."""
+        """Mark the function as unversioned, so that results are not cached."""
         return {"code": "unknown"}
 
     def _call(self, captions: Sequence[str]) -> Floats:
@@ -159,7 +158,7 @@ class FunctionKernel(SetKernel):
                 "every two captions"
             )
         if not np.isfinite(found).all():
-            raise InputError(f"{where} a matrix with a value that is not a number")
+            raise InputError(f"{where} a matrix with NaN or infinity")
         size = float(np.abs(found).max()) or 1.0
         if np.abs(found - found.T).max() > _ROUNDING * size:
             raise InputError(
@@ -169,8 +168,7 @@ class FunctionKernel(SetKernel):
         if least < -_ROUNDING * size:
             raise InputError(
                 f"{where} a matrix with the eigenvalue {least:.3g}, so it is not positive "
-                "definite and has no diversity by its eigenvalues; products of vectors, one per "
-                "caption, are always positive definite"
+                "definite; inner products of vectors, one per caption, are positive definite"
             )
         return _scale((found + found.T) / 2)
 
@@ -190,11 +188,11 @@ def _scale(matrix: Floats) -> Floats:
 
 
 Kernel: TypeAlias = str | CiderKernel | SetKernel | KernelFunction
-"""A name, a folder of a language model, such an object, or a function from captions to a matrix."""
+"""Name, model folder, kernel object, or function from captions to a matrix."""
 
 
 def get_kernel(kernel: Kernel) -> CiderKernel | SetKernel:
-    """Return a kernel: by name, as given, or made of a function.
+    """Return a kernel by name, object or function.
 
     ```python
     get_kernel("cider-d"), get_kernel("minilm")   # (CiderD(), EncoderKernel("minilm"))
@@ -208,7 +206,7 @@ def get_kernel(kernel: Kernel) -> CiderKernel | SetKernel:
         raise SettingError(_refuse_metric(kernel.name))
     if callable(kernel) and not isinstance(kernel, type):
         return FunctionKernel(kernel)
-    raise SettingError(f"a kernel is a name, an object or a function, not {kernel!r}")
+    raise SettingError(f"kernel must be a name, an object or a function, not {kernel!r}")
 
 
 def _find_named(name: str) -> CiderKernel | SetKernel:
@@ -225,8 +223,8 @@ def _find_named(name: str) -> CiderKernel | SetKernel:
 
 def _refuse_metric(name: str) -> str:
     return (
-        f"the metric {name!r} is no kernel: its values of every two captions need not make a "
-        f"positive definite matrix; {_list_known()}"
+        f"the metric {name!r} is not a kernel: its matrix is not always positive definite; "
+        f"{_list_known()}"
     )
 
 
@@ -241,7 +239,7 @@ def _list_known() -> str:
 def choose_frequencies(
     frequencies: FrequenciesLike | None, tokenizer: Tokenizer
 ) -> FrequenciesLike:
-    """Return what was asked for; by default COCO's for English words, else the references."""
+    """Return the given frequencies; default: COCO's for English, else the references."""
     if frequencies is not None:
         return frequencies
     english = tokenizer.family == "ptb" and tokenizer.language in (None, "en")

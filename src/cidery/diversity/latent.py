@@ -1,4 +1,4 @@
-"""What captions talk about: coordinates on latent topics, and maps of captions."""
+"""Latent semantics of captions: coordinates on topics, and maps of captions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cidery.statistics import Floats
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 
 COMPONENTS = 5
-"""How many topics the paper shows."""
+"""Number of topics in the paper."""
 # √ turns rounding errors of 1e-16 in a kernel into distances of 1e-8.
 _SAME = 1e-7
 
@@ -34,23 +34,23 @@ class LatentSemantics:
 
     captions: tuple[str, ...]
     coordinates: Floats
-    """float64[captions, components]: v_i^j of Wang and Chan 2019, section A.2. Of the two signs
-    that an eigenvector may have, the one that makes its largest entry positive is taken."""
+    """float64[captions, components]: v_i^j of Wang and Chan 2019, section A.2. Signs are chosen so
+    that the largest entry of each eigenvector is positive."""
     strengths: Floats
     """float64[components]: σ = √λ, descending."""
 
 
 @dataclass(frozen=True, eq=False)
 class CaptionMap:
-    """Captions of several images as points: similar captions lie close."""
+    """Captions of several images as points; similar captions are close."""
 
     images: tuple[ImageId, ...]
-    """The image of each caption."""
+    """Image of each caption."""
     captions: tuple[str, ...]
     coordinates: Floats
     """float64[captions, dimensions]"""
     stress: float
-    """How much the distances on the map miss the true ones (Kruskal's stress-1); 0 is exact."""
+    """Error of the distances on the map (Kruskal's stress-1); 0 is exact."""
 
 
 def latent_semantics(
@@ -69,8 +69,8 @@ def latent_semantics(
         captions: of one image, at least two.
         kernel: K = VΛVᵀ of any kernel of `SelfCider`, or `"lsa"`: the word-caption matrix
             M = USVᵀ.
-        components: how many of the strongest topics; no more than there are captions.
-        frequencies: of the kernel; by default `"coco-train2014"`, which is of English.
+        components: number of topics, at most the number of captions.
+        frequencies: document frequencies of the kernel. Default: `"coco-train2014"` (English).
         stop_words: words that `"lsa"` ignores: `"english"` (as in the paper's charts) or a tuple.
         tokenizer: as in `score`.
         language: as in `score`.
@@ -80,7 +80,7 @@ def latent_semantics(
     ```
     """
     if components < 1:
-        raise SettingError(f"at least one component is needed, not {components}")
+        raise SettingError(f"components must be at least 1, not {components}")
     cut = choose_tokenizer(tokenizer, language)
     sets = CaptionSets.build({"captions": list(captions)})
     matrix = _kernel_matrix(sets, kernel, frequencies, stop_words, cut)
@@ -104,20 +104,19 @@ def map_captions(
     language: str | None = None,
     seed: int = 0,
 ) -> CaptionMap:
-    """Place captions of several images by multidimensional scaling: figure 9 of Wang and Chan 2019.
+    """Map captions of several images by multidimensional scaling: Wang and Chan 2019, figure 9.
 
-    The distance of two captions is √(K_ii + K_jj - 2 K_ij). The map begins as classical scaling,
-    the principal components of the centered kernel, which shows only the few directions in which
-    captions differ most; majorisation (SMACOF, de Leeuw 1977) then fits all distances. `seed` is of
-    the small shift by which points that begin in one place part; equal captions stay together.
-    The other arguments are those of `latent_semantics`.
+    The distance of two captions is √(K_ii + K_jj - 2 K_ij). The initial map is classical scaling,
+    the principal components of the centered kernel; majorization (SMACOF, de Leeuw 1977) then fits
+    all distances. `seed` is for the small shift that separates points with equal initial
+    coordinates; equal captions stay together. The other arguments are those of `latent_semantics`.
 
     ```python
     map_captions({"a": ["a dog", "the dog"], "b": ["two cats", "cats"]}).coordinates
     ```
     """
     if dimensions < 1:
-        raise SettingError(f"at least one dimension is needed, not {dimensions}")
+        raise SettingError(f"dimensions must be at least 1, not {dimensions}")
     cut = choose_tokenizer(tokenizer, language)
     checked = CaptionSets.build(sets)
     together = CaptionSets(("all",), checked.captions, np.asarray([0, len(checked.captions)]))
@@ -148,7 +147,7 @@ def scale_classically(matrix: Floats, dimensions: int) -> Floats:
 
 
 def fit_distances(start: Floats, distances: Floats, steps: int = 500) -> Floats:
-    """Move points until their distances fit, by Guttman transforms; the stress only falls."""
+    """Fit the distances of points by Guttman transforms, which never increase the stress."""
     points = start - start.mean(axis=0)
     before = _stress(points, distances)
     for _ in range(steps):
@@ -168,7 +167,7 @@ def _distances(points: Floats) -> Floats:
 
 
 def _stress(points: Floats, distances: Floats) -> float:
-    """Kruskal's stress-1: 0 where all distances are as they should be."""
+    """Return Kruskal's stress-1; 0 if all distances are exact."""
     apart = _distances(points)
     total = float((apart**2).sum())
     return float(np.sqrt(((apart - distances) ** 2).sum() / total)) if total > 0 else 0.0
@@ -181,12 +180,12 @@ def _kernel_matrix(
     stop_words: str | tuple[str, ...] | None,
     cut: Tokenizer,
 ) -> Floats:
-    """Return the one set's kernel, float64[m, m]."""
+    """Return the kernel of one set, float64[m, m]."""
     counted_on = read_frequencies(choose_frequencies(frequencies, cut))
     if counted_on == "references" and kernel != "lsa":
         raise SettingError(
-            "there are no references here to count on; pass a set of frequencies that was counted "
-            f"with the tokenizer {cut.family}"
+            'frequencies="references" needs references; pass frequencies counted with tokenizer '
+            f"{cut.family}"
         )
     groups = GroupedCaptions(cut(sets.captions), sets.offsets.astype(np.uint64))
     tokenized = TokenizedSets(TokenizedReferences(groups, cut, counted_on), sets.sizes)
@@ -200,8 +199,8 @@ def _kernel_matrix(
 
 
 def _fix_signs(vectors: Floats) -> Floats:
-    """Turn columns so that the entry largest by magnitude is positive."""
-    # Entries that are equal but for rounding must not decide: the first of them does.
+    """Flip the signs of columns so that the entry largest by magnitude is positive."""
+    # Of entries that are equal but for rounding, the first decides.
     sizes = np.abs(vectors)
     leading = (sizes >= sizes.max(axis=0) * (1 - 1e-9)).argmax(axis=0)
     signs = np.sign(vectors[leading, np.arange(vectors.shape[1])])

@@ -1,4 +1,4 @@
-"""mBLEU: how much each caption repeats the other captions of its image."""
+"""mBLEU: overlap of each caption with the other captions of its image."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from cidery.text import SPLIT
 
 @dataclass(frozen=True)
 class MBleu(Measure):
-    """1 - mBLEU: how little each caption repeats the others' n-grams; in [0, 1].
+    """1 - mBLEU, where mBLEU is the n-gram overlap of each caption with the others; in [0, 1].
 
     mBLEU_n = 1/m Σ_i BLEU_n(c_i, C without c_i), with BLEU of the caption by itself: Wang and Chan
-    2019, equation (4). A caption of fewer than n words is judged by the orders that it has.
+    2019, equation (4). Captions of fewer than n words are scored by the orders that they have.
 
     ```python
     cidery.measure_diversity(sets, measures=[MBleu(4), MBleu(None)])
@@ -31,7 +31,7 @@ class MBleu(Measure):
     """
 
     n: int | None = None
-    """1 to 4; None is the mix, the mean of all four."""
+    """1 to 4; None: the mean of all four."""
 
     paper: ClassVar[str] = "Wang and Chan 2019, equation (4)"
 
@@ -60,8 +60,8 @@ def _count_left_out(work: Workspace, groups: GroupedCaptions) -> Floats:
 def score_captions(rows: Floats, n: int) -> Floats:
     """Return BLEU-n of each caption from rows of (length, reference length, matches, n-grams).
 
-    Orders of which the caption has no n-grams are left out of the geometric mean; a caption without
-    words equals another one without words and nothing else.
+    Orders without n-grams are left out of the geometric mean; a caption without words matches only
+    captions without words.
     """
     order = (rows.shape[1] - 2) // 2
     length, reference_length = rows[:, 0], rows[:, 1]

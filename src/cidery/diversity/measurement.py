@@ -1,4 +1,4 @@
-"""measure_diversity(): from sets of captions to a table, with accuracy beside it."""
+"""measure_diversity(): diversity and accuracy of sets of captions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def measure_diversity(
     missing: Missing = "error",
     **settings: Unpack[PipelineSettings],
 ) -> ScoreTable:
-    """Measure how varied each image's captions are: one row per image, means in `corpus`.
+    """Measure the diversity of each image's captions: one row per image, means in `corpus`.
 
     Args:
         sets: id -> captions, a list of lists, or `(id, caption)` rows; at least two per image.
@@ -68,10 +68,10 @@ def measure_diversity(
             Self-CIDEr is measured, `f`. `"leave-one-out"` scores each caption against the others
             of its set: for sets written by humans.
         accuracy: the metric of `accuracy`: a name, a metric object or a function.
-        beta_squared: of `f`; above 1 it weighs accuracy more.
-        training: captions a model has seen, by image or one by one; adds `novel`.
+        beta_squared: β² of `f`; above 1, accuracy has more weight.
+        training: captions of the training set, by image or as a list; adds `novel`.
         stop_words: words that `lsa` ignores: `"english"` or a tuple of words.
-        missing: `"skip"` leaves out images with fewer than two captions or without references.
+        missing: `"skip"` skips images with fewer than two captions or without references.
         settings: as in `score`. `frequencies` are for the kernel and for accuracy; their default is
             `"coco-train2014"` for English, and else `"references"`.
 
@@ -127,15 +127,15 @@ def _find_weights(
     sets: CaptionSets,
     measures: Mapping[str, Measure],
 ) -> str | DocumentFrequencies | CountedFrequencies:
-    """Return the kernels' frequencies; counted on the references where that is asked for."""
+    """Return the kernels' frequencies, counted on the references if requested."""
     kernels = [m.kernel_metric for m in measures.values() if m.kernel_metric is not None]
     if pipeline.frequencies != "references" or not kernels:
         return pipeline.frequencies
     if references is None:
         raise SettingError(
-            "self-cider weighs words by document frequencies, and there are no references to count "
-            "them on; pass references=… (--references FILE), frequencies counted with the same "
-            "tokenizer (`cidery frequencies build`), or leave self-cider out"
+            "self-cider needs document frequencies, and there are no references to count them on; "
+            "pass references=… (--references FILE), frequencies counted with the same "
+            "tokenizer (`cidery frequencies build`), or remove self-cider"
         )
     counted = sets
     if against is not None:
@@ -167,7 +167,7 @@ def _make_table(
     spreads: Sequence[str],
     beta_squared: float,
 ) -> ScoreTable:
-    """Return the table; every measure in `spreads` is combined with accuracy."""
+    """Return the table; measures in `spreads` are combined with accuracy."""
     corpus: dict[str, float] = {}
     resampling: dict[str, Resampling] = {}
     for label, values in each.items():
@@ -177,7 +177,7 @@ def _make_table(
             resampling[label] = Resampling(_with_count(values), _pool_mean)
 
     def pool_f(sums: Floats) -> Floats:
-        # F is the same function of means as of sums: both are divided by one count.
+        # F of means equals F of sums: both are divided by the same count.
         return f_measure(sums[..., 0], sums[..., 1], beta_squared) / sums[..., 2]
 
     for spread in spreads if "accuracy" in each else ():
@@ -199,7 +199,7 @@ def _make_table(
 
 
 def _with_count(values: Floats) -> NDArray[np.float64]:
-    """Append a column of ones, so that sums of rows know how many they are."""
+    """Append a column of ones, whose sum is the number of rows."""
     columns = values.reshape(len(values), -1)
     return np.concatenate([columns, np.ones((len(values), 1))], axis=1)
 

@@ -1,4 +1,4 @@
-"""The measures of diversity, by name."""
+"""Registry of diversity measures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "distinct": ("distinct-1", "distinct-2"),
     }
 )
-"""Names that mean several measures."""
+"""Names of groups of measures."""
 
 DEFAULT: tuple[str, ...] = ("self-cider", "lsa", "mbleu", "distinct", "unique", "vocabulary")
 
@@ -53,10 +53,9 @@ def get_measures(
 ) -> dict[str, Measure]:
     """Return measures by label, from names, families or Measure objects.
 
-    A name may have settings, `self-cider:kernel=minilm`. `kernel` and `stop_words` apply to
-    `self-cider` and `lsa` given by name without them. A label is the measure's name with the
-    settings in it, so that it does not depend on what else is asked for; where two objects share
-    their name, the settings in which the later one differs are added.
+    A name may have settings: `self-cider:kernel=minilm`. `kernel` and `stop_words` are the defaults
+    of `self-cider` and `lsa` given by name. Labels are names with settings; of two objects with the
+    same name, the later one's label has the settings that differ.
 
     ```python
     list(get_measures(["self-cider", "distinct"]))   # ["self-cider", "distinct-1", "distinct-2"]
@@ -78,7 +77,7 @@ def get_measures(
                 label += _difference(measure, chosen[label])
             chosen[label] = measure
     if not chosen:
-        raise SettingError("no measures of diversity were asked for")
+        raise SettingError("no diversity measures given")
     return chosen
 
 
@@ -92,7 +91,7 @@ def _resolve(
     for name in FAMILIES.get(asked_name, (asked_name,)):
         if name not in MEASURES:
             known = ", ".join([*MEASURES, *FAMILIES])
-            raise SettingError(f"unknown measure of diversity {name!r}; known: {known}")
+            raise SettingError(f"unknown diversity measure {name!r}; known: {known}")
         measure = MEASURES[name]
         asked = parse_settings(measure, pairs)
         if isinstance(measure, SelfCider):

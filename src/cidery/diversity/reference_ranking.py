@@ -1,4 +1,4 @@
-"""rank_references(): each image's references, from what most people say to what only one says."""
+"""rank_references(): references of each image, ranked by agreement with the others."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankedCaption:
-    """A reference and how well it agrees with the others of its image."""
+    """A reference and its agreement with the others of its image."""
 
     score: float
-    """Against the other references of its image."""
+    """Score against the other references of its image."""
     caption: str
     position: int
-    """Where it stood among the image's references, from 0."""
+    """Index among the image's references, from 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class RankedReferences(Tabular, Mapping[ImageId, list[RankedCaption]]):
 
     images: Mapping[ImageId, list[RankedCaption]]
     metric: str
-    """The label of the metric that ranked them."""
+    """Label of the metric."""
     signature: str
-    """How its scores were computed."""
+    """Signature of the scores."""
 
     def __getitem__(self, image: ImageId) -> list[RankedCaption]:
         return self.images[image]
@@ -78,7 +78,7 @@ def rank_references(
     """Rank each image's references by agreement with its other references, the best first.
 
     Each reference is scored against the others: Vedantam, Zitnick, Parikh 2015, Appendix II.
-    `missing="skip"` leaves out images with fewer than two references. The settings are those of
+    `missing="skip"` skips images with fewer than two references. The settings are those of
     `score`.
 
     ```python

@@ -1,4 +1,4 @@
-"""How well do references agree? Each one is scored against the others of its image."""
+"""Scores of references against the other references of their image."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _BATCH = 200_000
-"""Captions prepared at a time: m captions of an image make m (m - 1) references."""
+"""Captions per batch: m captions of an image make m (m - 1) references."""
 
 
 def score_references(
@@ -32,11 +32,11 @@ def score_references(
     missing: Missing = "error",
     **settings: Unpack[PipelineSettings],
 ) -> ScoreTable:
-    """Score every reference against the others of its image; with CIDEr, the accuracy of humans.
+    """Score every reference against the others of its image (with CIDEr, the human accuracy).
 
     1/N Σ_i sim(g_i, G without g_i): Wang and Chan 2019, section 4.2. The table has one row per
-    reference. `frequencies="references"` counts the images as they are, with all references.
-    `missing="skip"` leaves out images with fewer than two references. The settings are those of
+    reference. `frequencies="references"` counts images with all their references.
+    `missing="skip"` skips images with fewer than two references. The settings are those of
     `score`.
 
     ```python
@@ -101,7 +101,7 @@ def count_references(
 def _leave_one_out(
     sets: CaptionSets, pipeline: Pipeline, counted: CountedFrequencies | None
 ) -> Iterator[tuple[Scorer, list[str]]]:
-    """Yield scorers of captions against the others of their image, some images at a time."""
+    """Yield scorers of captions against the others of their image, in batches of images."""
     texts: list[str] = []
     others: list[list[str]] = []
     waiting = 0

@@ -1,4 +1,4 @@
-"""Self-CIDEr and LSA: how evenly an image's captions spread over topics."""
+"""Self-CIDEr and LSA: spread of an image's captions over topics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from cidery.text import STOP_WORDS
 
 @dataclass(frozen=True)
 class SelfCider(Measure):
-    """Self-CIDEr: how evenly an image's captions spread over topics by CIDEr; in [0, 1].
+    """Self-CIDEr: spread of an image's captions over topics by CIDEr; in [0, 1].
 
     K_ij = CIDEr(c_i, c_j), λ the eigenvalues of K, r = √λ1 / Σ√λi, div = -log_m r: Wang and Chan
     2019, section 3.2. Captions shorter than 4 words lack n-grams of some orders; K is scaled by
@@ -41,16 +41,17 @@ class SelfCider(Measure):
     (`minilm`, `mpnet`, the folder of a language model, an `EncoderKernel`); or a function from
     captions to a matrix that is positive definite."""
     pairs: Directions = "both"
-    """CIDEr-D and CIDEr-R tell candidate from reference: `both` takes the mean of the two
-    directions; `once` lets the earlier caption be the candidate, as the printed values of the
-    paper have it, so that the order of captions matters a little."""
+    """CIDEr-D and CIDEr-R are not symmetric: `both` is the mean of the two directions; with `once`,
+    as in the paper, the earlier caption is the candidate, and the order of captions matters."""
 
     paper: ClassVar[str] = "Wang and Chan 2019, section 3.2"
 
     def __post_init__(self) -> None:
         require_choice("pairs", self.pairs, ("both", "once"))
         if isinstance(found := get_kernel(self.kernel), SetKernel):
-            symmetric = f'pairs="once" is of CIDEr\'s kernels; {found.name} is symmetric'
+            symmetric = (
+                f'pairs="once" is only valid for CIDEr\'s kernels; {found.name} is symmetric'
+            )
             require(self.pairs == "both", symmetric)
 
     @property
@@ -60,7 +61,7 @@ class SelfCider(Measure):
 
     @property
     def kernel_metric(self) -> Metric | None:
-        """The metric that makes the kernel; None for one that is no metric."""
+        """Metric of the kernel; None if it is not a metric."""
         found = get_kernel(self.kernel)
         return None if isinstance(found, SetKernel) else found
 
@@ -76,13 +77,13 @@ class SelfCider(Measure):
         return {"kernel": found.name, **found.settings(), "pairs": self.pairs}
 
     def data_settings(self) -> dict[str, str]:
-        """Return what the kernel's signature says about data."""
+        """Return the kernel's entries of the signature for data."""
         return get_kernel(self.kernel).data_settings()
 
 
 @dataclass(frozen=True)
 class Lsa(Measure):
-    """LSA: how evenly captions spread over topics by their words; in [0, 1].
+    """LSA: spread of captions over topics by their words; in [0, 1].
 
     σ the singular values of the word-caption matrix, r = σ1 / Σσi, div = -log_m r: Wang and Chan
     2019, section 3.1.
@@ -93,8 +94,7 @@ class Lsa(Measure):
     """
 
     stop_words: str | tuple[str, ...] | None = None
-    """Words that do not count: those of a language (`"english"`, `"german"`), or the words
-    themselves, in lower case."""
+    """Ignored words: those of a language (`"english"`, `"german"`), or lower-case words."""
 
     paper: ClassVar[str] = "Wang and Chan 2019, section 3.1"
 

@@ -1,4 +1,4 @@
-"""From kernel matrices to diversity: equation r = √λ1 / Σ√λi and its logarithm."""
+"""Diversity of kernel matrices: -log_m r with r = √λ1 / Σ√λi."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from cidery.statistics import Floats
 
-# Eigenvalues come with errors of some 1e-15 of the largest one, and √ makes 3e-8 of that. What lies
-# below this share is taken for the zero that it stands for: repeated captions add no topic.
+# Eigenvalues have errors near 1e-15 of the largest one, whose square roots are near 3e-8. Smaller
+# ones are set to 0: repeated captions add no topic.
 _ROUNDING = 1e-12
 
 
 def split_matrices(flat: Floats, sizes: NDArray[Any]) -> list[tuple[NDArray[np.intp], Floats]]:
-    """Group matrices that lie one after another by size: (their indexes, float64[k, m, m])."""
+    """Group consecutive matrices by size: (their indices, float64[k, m, m])."""
     starts = np.concatenate([[0], np.cumsum(sizes.astype(np.int64) ** 2)])
     grouped = []
     for m in np.unique(sizes).tolist():
@@ -31,8 +31,8 @@ def split_matrices(flat: Floats, sizes: NDArray[Any]) -> list[tuple[NDArray[np.i
 def measure_spread(flat: Floats, sizes: NDArray[Any]) -> Floats:
     """Return each kernel matrix's diversity, div = -log_m r; float64[images] in [0, 1].
 
-    Negative eigenvalues, which a kernel that is not positive definite has (CIDEr-D, CIDEr-R), have
-    no square root and count as 0.
+    Negative eigenvalues, which kernels that are not positive definite have (CIDEr-D, CIDEr-R),
+    count as 0.
     """
     spread = np.empty(len(sizes))
     for chosen, matrices in split_matrices(flat, sizes):
@@ -43,7 +43,7 @@ def measure_spread(flat: Floats, sizes: NDArray[Any]) -> Floats:
 def spread_of_eigenvalues(eigenvalues: Floats) -> Floats:
     """Return -log_m r for ascending eigenvalues, float64[..., m] -> float64[...].
 
-    Where all are 0 (no caption has a word), the captions are the same and the spread is 0.
+    0 if all are 0 (no caption has a word).
     """
     m = eigenvalues.shape[-1]
     largest = eigenvalues[..., -1:]

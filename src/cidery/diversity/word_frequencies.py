@@ -1,4 +1,4 @@
-"""Words: how many different ones, how often each."""
+"""Word frequencies of captions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cidery.text import SPLIT, TokenizerLike, choose_tokenizer
 
 @dataclass(frozen=True, eq=False)
 class WordFrequencies:
-    """Words and how often they occur, the most frequent first."""
+    """Words with their frequencies, the most frequent first."""
 
     words: tuple[str, ...]
     counts: NDArray[np.int64]
@@ -26,7 +26,7 @@ class WordFrequencies:
 def count_words(
     sets: SetsLike, *, tokenizer: TokenizerLike | None = None, language: str | None = None
 ) -> WordFrequencies:
-    """Count the words of all captions; equally frequent words come in alphabetical order.
+    """Count the words of all captions; ties are in alphabetical order.
 
     ```python
     count_words({"a": ["a dog", "a cat"]}).words   # ("a", "cat", "dog")

@@ -48,14 +48,17 @@ class Agreement(Tabular):
 
     @property
     def statistics(self) -> list[str]:
-        """Names of all statistics; bounds of an interval follow theirs."""
+        """Names of the statistics, without the bounds of intervals."""
+        names = self._list_names()
+        bounds = {f"{name}_{side}" for name in names for side in ("low", "high")}
+        return [name for name in names if name not in bounds]
+
+    def _list_names(self) -> list[str]:
         return list(dict.fromkeys(name for found in self.results.values() for name in found))
 
     def table(self) -> Table:
         """Return a row per metric; shares and coefficients are in percent, with intervals."""
-        names = self.statistics
-        bounds = {f"{name}_{side}" for name in names for side in ("low", "high")}
-        shown = [name for name in names if name not in bounds]
+        names = self._list_names()
         rows = [
             {
                 "metric": label,
@@ -65,7 +68,7 @@ class Agreement(Tabular):
             for label, found in self.results.items()
         ]
         return Table(
-            [Column("metric"), *(Column(name, partial(_format, name)) for name in shown)],
+            [Column("metric"), *(Column(name, partial(_format, name)) for name in self.statistics)],
             rows,
             f"{self.dataset}, {self.protocol}, in percent",
             [f"p-values compare metrics by {self.tested}"] if self.tested else [],

@@ -134,9 +134,9 @@ class Differences(Tabular):
 
 
 NOTE = (
-    "diff is what a piece brings per caption, on average, to the first system less to the second; "
-    "the counts are of captions that have it. Each interval is for its piece alone: the largest "
-    "differences of many are smaller on other images."
+    "diff: mean contribution per caption to the score of the first system minus the second; "
+    "columns of systems: number of captions with it. Intervals are not corrected for the selection "
+    "of the largest differences."
 )
 
 

@@ -1,4 +1,4 @@
-"""Statistics on arrays: intervals, tests, correlations, agreement among judges."""
+"""Statistics on arrays: intervals, tests, correlations, annotator agreement."""
 
 from cidery.statistics.correlation import (
     COEFFICIENTS,
@@ -18,8 +18,8 @@ from cidery.statistics.pairwise_ranking import (
     rank_metrics,
 )
 from cidery.statistics.prediction_powered import (
-    FEWEST_GROUPS,
-    FEWEST_TO_DECIDE,
+    MIN_GROUPS,
+    MIN_GROUPS_TO_DECIDE,
     Estimate,
     Sample,
     adjust_together,
@@ -43,8 +43,8 @@ from cidery.statistics.sample_size import forecast_answers, order_evenly, plan_i
 
 __all__ = [
     "COEFFICIENTS",
-    "FEWEST_GROUPS",
-    "FEWEST_TO_DECIDE",
+    "MIN_GROUPS",
+    "MIN_GROUPS_TO_DECIDE",
     "RESAMPLES",
     "Calibration",
     "Correlation",

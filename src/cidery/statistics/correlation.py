@@ -1,4 +1,4 @@
-"""How scores go with human ratings: correlations, their intervals and tests."""
+"""Correlations of scores and human ratings, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ COEFFICIENTS = ("tau_b", "tau_c", "spearman", "pearson")
 """Kendall's τ-b and τ-c (Stuart), Spearman's ρ and Pearson's r."""
 _FEW_LEVELS = 64
 _ALL_ORDERS = 8
-"""Items of which all orders are gone through: 40,320."""
+"""Maximum number of items whose permutations are all counted (40,320)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Correlation:
-    """How scores go with human ratings: Kendall's τ-b and τ-c, Spearman's ρ, Pearson's r.
+    """Correlation of scores and human ratings: Kendall's τ-b and τ-c, Spearman's ρ, Pearson's r.
 
-    Rows are gathered once into a table of distinct scores by distinct ratings, so that every
-    bootstrap sample only weighs its cells: 1000 samples of 50,000 ratings take seconds.
+    Rows are counted once in a table of distinct scores by distinct ratings. Bootstrap samples
+    weight its cells: 1000 samples of 50,000 ratings take seconds.
 
     ```python
     Correlation.build(scores, ratings)()                  # {"tau_b": 0.91…, "tau_c": …}
@@ -37,27 +37,27 @@ class Correlation:
     """
 
     scores: Floats
-    """Distinct scores, rising."""
+    """Distinct scores, ascending."""
     ratings: Floats
-    """Distinct ratings, rising."""
+    """Distinct ratings, ascending."""
     cells: NDArray[np.int64]
     """int64[rows]: rating index · number of scores + score index."""
 
     @classmethod
     def build(cls, scores: Floats, ratings: Floats) -> Correlation:
-        """Sort both sides; they must be of one length and hold numbers only."""
+        """Sort scores and ratings, which must have equal length and be finite."""
         if len(scores) != len(ratings):
             raise SettingError(
                 f"{len(scores)} scores, but {len(ratings)} ratings; give one rating per score"
             )
         if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
-            raise SettingError("scores and ratings must be numbers, not nan or infinite")
+            raise SettingError("scores and ratings must be finite")
         distinct, x = np.unique(scores, return_inverse=True)
         levels, y = np.unique(ratings, return_inverse=True)
         return cls(distinct, levels, y.astype(np.int64) * len(distinct) + x)
 
     def __call__(self, weights: Floats | None = None) -> dict[str, float]:
-        """Return the four coefficients; nan where one side does not vary."""
+        """Return the four coefficients; NaN where one side is constant."""
         if len(self.ratings) <= _FEW_LEVELS:
             shape = (len(self.ratings), len(self.scores))
             table = np.bincount(self.cells, weights, shape[0] * shape[1]).reshape(shape)
@@ -74,14 +74,14 @@ class Correlation:
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> dict[str, Interval]:
-        """Return bootstrap intervals; whole groups (images) are drawn, not single rows."""
+        """Return bootstrap intervals; groups (images) are resampled, not rows."""
         check_sampling(confidence, resamples)
         samples = self.draw(groups, resamples=resamples, seed=seed)
         edges = [(1 - confidence) / 2, (1 + confidence) / 2]
         found = {}
         for name, value in self().items():
             drawn = samples[name]
-            kept = drawn[np.isfinite(drawn)]  # a sample may happen not to vary
+            kept = drawn[np.isfinite(drawn)]  # a sample may be constant
             low, high = np.quantile(kept, edges) if len(kept) else (np.nan, np.nan)
             found[name] = Interval(value, float(low), float(high), confidence)
         return found
@@ -91,7 +91,7 @@ class Correlation:
     ) -> dict[str, Floats]:
         """Return the coefficients of bootstrap samples, float64[resamples] each.
 
-        The same seed and number of groups draw the same samples, whatever the scores.
+        Samples depend on the seed and the number of groups only.
         """
         check_sampling(0.95, resamples)
         rng = np.random.default_rng(seed)
@@ -102,7 +102,7 @@ class Correlation:
 
 
 def _correlate_table(table: Floats, scores: Floats, ratings: Floats) -> dict[str, float]:
-    """From a table of counts, float64[distinct ratings, distinct scores]."""
+    """Return coefficients of a table of counts, float64[distinct ratings, distinct scores]."""
     by_rating, by_score = table.sum(axis=1), table.sum(axis=0)
     classes = min(np.count_nonzero(by_score), np.count_nonzero(by_rating))
     if classes < 2:
@@ -155,10 +155,9 @@ def _correlate_pairs(scores: Floats, ratings: Floats) -> dict[str, float]:
 
 
 def correlation_p(scores: Floats, ratings: Floats) -> dict[str, float]:
-    """Return two-sided p-values of Pearson's r, Spearman's ρ and Kendall's τ-b: is it 0?
+    """Return two-sided p-values of Pearson's r, Spearman's ρ and Kendall's τ-b.
 
-    Spearman's is exact for up to 8 items, by all their orders, for which SciPy's approximation is
-    far too small.
+    Spearman's is exact for up to 8 items, where SciPy's approximation is far too small.
     """
     stats = _scipy_stats()
     if len(scores) < 3 or scores.min() == scores.max() or ratings.min() == ratings.max():
@@ -171,7 +170,7 @@ def correlation_p(scores: Floats, ratings: Floats) -> dict[str, float]:
 
 
 def _spearman_p(scores: Floats, ratings: Floats) -> float:
-    """Return the share of orders that correlate as much, either way; of many items SciPy's p."""
+    """Return the exact two-sided p-value of few items, else SciPy's approximation."""
     stats = _scipy_stats()
     if len(scores) > _ALL_ORDERS:
         return float(stats.spearmanr(scores, ratings).pvalue)
@@ -183,10 +182,10 @@ def _spearman_p(scores: Floats, ratings: Floats) -> float:
 
 
 def williams_test(first: Floats, second: Floats, human: Floats) -> float:
-    """Two-sided p of Williams' test: do two metrics correlate (Pearson) with people differently?
+    """Return the two-sided p-value of Williams' test of two correlations with human ratings.
 
-    The three correlations come from the same rows, so they depend on each other: Williams 1959, as
-    Graham and Baldwin (EMNLP 2014) use it for metrics. nan with fewer than four rows.
+    The three correlations (Pearson) are of the same rows: Williams 1959, used for metrics by Graham
+    and Baldwin (EMNLP 2014). NaN with fewer than four rows.
     """
     stats = _scipy_stats()
     count = len(human)
@@ -204,7 +203,7 @@ def williams_test(first: Floats, second: Floats, human: Floats) -> float:
 def pearson_rows(scores: Floats, human: Floats, groups: NDArray[np.integer]) -> Floats:
     """Return rows, float64[groups, 6], whose sum `pool_pearson` turns into Pearson's r.
 
-    Scores are standardized first, so that two metrics' rows may change places in a permutation.
+    Scores are standardized first, so that the rows of two metrics can be exchanged in permutations.
     """
     spread = scores.std()
     x = (scores - scores.mean()) / (spread if spread > 0 else 1.0)

@@ -1,4 +1,4 @@
-"""Sums that do not depend on order or grouping: those of all parts give that of the whole.
+"""Sums that do not depend on the order or grouping of rows.
 
 A float64 is a whole multiple of 2^-1074, so a sum of them is an integer in that unit. Integers are
 added without rounding; the sum is rounded once, when it is read.
@@ -25,7 +25,7 @@ _MOST = 1 << 2098
 
 @dataclass(frozen=True)
 class ExactSums:
-    """The sums of the columns of some rows, without rounding, and the number of rows.
+    """Exact sums of columns, and the number of rows.
 
     ```python
     rows = np.random.default_rng(1).random((20, 3))
@@ -34,14 +34,14 @@ class ExactSums:
     """
 
     units: tuple[int, ...]
-    """By column, in units of 2^-1074; values that are not finite are left out."""
+    """By column, in units of 2^-1074; without values that are not finite."""
     others: tuple[float, ...]
     """By column, the sum of the values that are not finite: 0, an infinity or nan."""
     count: int
 
     @classmethod
     def of(cls, rows: NDArray[np.float64]) -> ExactSums:
-        """Sum float64[rows, k]."""
+        """Return the sums of rows, float64[rows, k]."""
         units, others = exact_sums(np.ascontiguousarray(rows, np.float64))
         whole = (int.from_bytes(unit, "little", signed=True) for unit in units)
         return cls(tuple(whole), tuple(others), len(rows))
@@ -76,7 +76,7 @@ class ExactSums:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ExactSums:
-        """Return what `to_dict` wrote."""
+        """Return the sums that `to_dict` wrote."""
         units = map(int, content["units"], repeat(16))
         return cls(tuple(units), tuple(map(float, content["others"])), content["count"])
 
@@ -84,7 +84,7 @@ class ExactSums:
 def _round(units: int, other: float) -> float:
     if other != 0:  # nan too
         return other
-    if abs(units) >= _MOST:  # beyond all float64
+    if abs(units) >= _MOST:  # too large for float64
         return float("inf") if units > 0 else float("-inf")
     try:
         return units / _UNIT  # Python rounds the quotient of integers correctly

@@ -1,4 +1,4 @@
-"""Scores with the effect of length taken out: a regression within systems."""
+"""Length-controlled scores: a regression within systems."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LengthControl:
-    """What captions would score at the length of their references.
+    """Expected scores of captions at the length of their references.
 
-    y = a + b·x for each system, with a slope b that all share (analysis of covariance) and x the
-    logarithm of a caption's length over its references'. The controlled score of a caption is
-    y - b·x; a system's is the mean of its captions'.
+    y = a + b·x for each system, with a common slope b (analysis of covariance), where x is the
+    logarithm of a caption's length divided by that of its references. The controlled score of a
+    caption is y - b·x, that of a system the mean of its captions'.
     """
 
     slope: float
-    """What e times as many words earn; 0 where all captions are as long as their references."""
+    """Change of the score for e times as many words; 0 if lengths do not vary."""
     systems: tuple[Interval, ...]
 
     @classmethod
@@ -38,15 +38,15 @@ class LengthControl:
         resamples: int = 1000,
         seed: int = 0,
     ) -> LengthControl:
-        """Fit one regression to the captions of some systems; intervals are of drawn images.
+        """Fit the regression to the captions of all systems; images are resampled for intervals.
 
         Args:
-            scores: for each system, its captions' scores.
+            scores: scores of captions, by system.
             lengths: log(words / the references' words) of the same captions.
-            images: which image each caption describes.
-            confidence: of the intervals.
-            resamples: how many samples of images are drawn.
-            seed: of drawing.
+            images: image index of each caption.
+            confidence: confidence level of the intervals.
+            resamples: number of bootstrap samples of images.
+            seed: seed of the samples.
         """
         count = 1 + max(int(found.max(initial=0)) for found in images)
         rows = np.concatenate(

@@ -1,4 +1,4 @@
-"""How scores rank items as people do: within groups, with ties, and metrics among each other."""
+"""Agreement of rankings within groups, with ties, and clusters of tied metrics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PairsWithin:
 
     @classmethod
     def build(cls, groups: NDArray[np.integer]) -> PairsWithin:
-        """List the pairs."""
+        """Return all pairs within groups."""
         order = np.argsort(groups, kind="stable")
         edges = np.flatnonzero(np.diff(groups[order])) + 1
         places: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
@@ -57,10 +57,10 @@ class PairsWithin:
         )
 
     def calibrate(self, scores: Floats, human: Floats) -> Calibration:
-        """Return accuracy where scores closer than a threshold count as equal, at the best one.
+        """Return the accuracy at the best tie threshold: closer scores count as equal.
 
-        Deutsch, Foster and Freitag (EMNLP 2023): people tie items, metrics hardly ever do, so that
-        a metric is given the threshold with which it does best.
+        Deutsch, Foster and Freitag (EMNLP 2023): humans tie items, metrics rarely do, so each
+        metric gets the threshold that maximizes its accuracy.
         """
         ours = scores[self.first] - scores[self.second]
         theirs = human[self.first] - human[self.second]
@@ -68,14 +68,14 @@ class PairsWithin:
         agree = (np.sign(ours) == np.sign(theirs)) & ~tied
         distance = np.abs(ours)
         order = np.argsort(distance, kind="stable")
-        # With the threshold at the k-th distance, the pairs up to it are ties, the others are not.
+        # With the threshold at the k-th distance, the first k pairs are ties.
         gained = np.cumsum(tied[order])
         lost = np.cumsum(agree[order])
         hits = int(agree.sum()) - lost + gained
         ends = np.append(np.diff(distance[order]) > 0, True) if len(order) else np.zeros(0, bool)
         best = int(np.argmax(np.where(ends, hits, -1))) if len(order) else 0
         threshold, most = (float(distance[order][best]), int(hits[best])) if len(order) else (0, 0)
-        if len(order) and most <= int(agree.sum()):  # nothing counts as equal
+        if len(order) and most <= int(agree.sum()):  # no ties
             threshold = -1.0
         right = np.where(distance <= threshold, tied, agree)
         rows = np.stack(
@@ -88,9 +88,9 @@ class PairsWithin:
         return Calibration(max(threshold, 0.0), rows)
 
     def rank(self, scores: Floats, human: Floats) -> Floats:
-        """Return rows, float64[groups, 2]: pairs that scores order as people do, and all pairs.
+        """Return rows, float64[groups, 2]: pairs ordered as in the human ratings, and all pairs.
 
-        Pairs that people rate the same do not count; equal scores are half right.
+        Pairs with equal ratings do not count; equal scores count half.
         """
         ours = np.sign(scores[self.first] - scores[self.second])
         theirs = np.sign(human[self.first] - human[self.second])
@@ -99,9 +99,9 @@ class PairsWithin:
         return np.stack(rows, axis=1).astype(np.float64)
 
     def correlate(self, scores: Floats, human: Floats) -> Floats:
-        """Return rows, float64[groups, 2], of each group's Kendall τ-b and 1; 0 where it has none.
+        """Return rows, float64[groups, 2]: Kendall's τ-b of each group and 1, or zeros.
 
-        A group has none where all of its scores, or all of its ratings, are the same.
+        A group whose scores or ratings are constant has no τ-b.
         """
         ours = np.sign(scores[self.first] - scores[self.second])
         theirs = np.sign(human[self.first] - human[self.second])
@@ -120,21 +120,20 @@ class Calibration:
     """Accuracy on pairs, with ties."""
 
     threshold: float
-    """Scores that differ by no more than this count as equal; 0: only equal ones, if any."""
+    """Maximum difference of scores that count as equal."""
     rows: Floats
-    """float64[groups, 2]: right ones and pairs; `pool_share` makes accuracy of their sum."""
+    """float64[groups, 2]: correct pairs and all pairs, pooled by `pool_share`."""
 
 
 def compare_samples(first: Floats, second: Floats) -> float:
-    """Return the two-sided p of a paired bootstrap: both statistics on the same samples.
+    """Return the two-sided p-value of a paired bootstrap of two statistics.
 
-    The mean difference over its standard error, which is how far the samples spread, is taken for
-    normal. Counting the samples in which the difference turns (Koehn 2004) could not tell a p below
-    two over their number, too large to be corrected for the pairs of some metrics. Where the
-    difference is the same in all samples, there is nothing else to go by.
+    The mean difference divided by its standard error is assumed to be normal: counting samples with
+    the other sign (Koehn 2004) gives no p-value below two over their number, too large to be
+    corrected for many pairs. That count is used where the difference is constant.
     """
     if len(first) != len(second) or not len(first):
-        raise SettingError("both statistics need the same, and some, bootstrap samples")
+        raise SettingError("both statistics need the same number of bootstrap samples, at least 1")
     difference = first - second
     known = difference[np.isfinite(difference)]
     if not len(known) or not np.ptp(known):
@@ -145,10 +144,10 @@ def compare_samples(first: Floats, second: Floats) -> float:
 def rank_metrics(
     values: Mapping[str, float], samples: Mapping[str, Floats], *, alpha: float = 0.05
 ) -> dict[str, int]:
-    """Return each metric's place: one more than there are metrics that are better for certain.
+    """Return each metric's rank: one plus the number of metrics that are significantly better.
 
-    Metrics between which no difference was found share a place. p-values are those of a paired
-    bootstrap, Holm-corrected for all pairs of metrics.
+    Metrics without a significant difference have tied ranks. p-values of the paired bootstrap are
+    Holm-corrected for all pairs of metrics.
 
     ```python
     drawn = np.random.default_rng(0).normal(size=500)

@@ -1,4 +1,4 @@
-"""Fewer judgments: means of people's answers from few answers and a metric's scores of everything.
+"""Prediction-powered inference: mean human judgments from few judgments and scores of all items.
 
 *Prediction-powered inference* (Angelopoulos et al., Science 2023) with a tuned weight (PPI++,
 Angelopoulos, Duchi and Zrnic 2023): the mean of the answers there are, corrected by how far the
@@ -28,16 +28,16 @@ from cidery.statistics.resampling import Floats, holm
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FEWEST_GROUPS = 5
-"""Groups with answers that an interval needs; below, a spread cannot be estimated."""
-FEWEST_TO_DECIDE = 30
+MIN_GROUPS = 5
+"""Minimum number of judged groups for an interval."""
+MIN_GROUPS_TO_DECIDE = 30
 """Groups with answers before a comparison counts as decided: intervals that hold at all times are
 asymptotic, and with fewer groups skewed answers decide too often (docs/fewer-judgments.md)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What is known of one system: answers to some of its items, predictions of all of them.
+    """Judgments of some items of a system, and predictions of all of them.
 
     ```python
     Sample(np.array([4, np.nan, 2.5]), np.array([0.9, 0.4, 0.1]), np.array([0, 1, 2]))
@@ -45,64 +45,64 @@ class Sample:
     """
 
     answers: Floats
-    """float64[items]: the mean of what people said; nan where nobody was asked."""
+    """float64[items]: mean judgment; NaN where there is none."""
     predictions: Floats | None
-    """float64[items]: a metric's scores, on any scale; None: people alone."""
+    """float64[items]: a metric's scores, on any scale; None: judgments only."""
     groups: NDArray[np.integer]
     """int[items], from 0: the image of each; the same number is the same image in all samples."""
 
     def __post_init__(self) -> None:
         lengths = {len(self.answers), len(self.groups)}
         if np.isinf(self.answers).any():
-            raise InputError("answers must be numbers, not infinite")
+            raise InputError("judgments must be finite")
         if self.predictions is not None:
             lengths.add(len(self.predictions))
             if not np.isfinite(self.predictions).all():
-                raise InputError("predictions must be numbers, not nan or infinite")
+                raise InputError("predictions must be finite")
         if len(lengths) != 1:
-            raise InputError("answers, predictions and groups must be equally many")
+            raise InputError("answers, predictions and groups must have equal length")
         if not len(self.answers) or np.isnan(self.answers).all():
-            raise InputError("there is no answer to estimate from; judge at least some items")
+            raise InputError("there are no judgments; judge at least some items")
 
     @property
     def judged(self) -> int:
-        """How many items have an answer."""
+        """Number of judged items."""
         return int(np.count_nonzero(~np.isnan(self.answers)))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of answers, or a difference of such means, with an interval."""
+    """Mean judgment, or difference of means, with an interval."""
 
     value: float
     low: float
     high: float
     confidence: float
     error: float
-    """The standard error."""
+    """Standard error."""
     error_without: float
-    """The standard error that the same answers give without predictions."""
+    """Standard error without predictions."""
     weight: float
-    """Of the predictions; 0: people alone."""
+    """Weight of the predictions; 0: judgments only."""
     judged: int
-    """Items with an answer."""
+    """Number of judged items."""
     p: float
-    """Two-sided: of a difference from `null`; valid at any time where the interval is."""
+    """Two-sided p-value of the difference from `null`; anytime-valid if the interval is."""
     adjusted_p: float
-    """`p` after Holm's correction for the estimates made together."""
+    """`p`, Holm-corrected for the estimates made together."""
     images: int
-    """With an answer; of several samples, in the one that has fewest."""
+    """Number of judged images; of several samples, the smallest."""
 
     @property
     def is_decided(self) -> bool:
-        """Whether the value differs from `null`, and enough images were judged to say so."""
-        return self.images >= FEWEST_TO_DECIDE and self.adjusted_p <= 1 - self.confidence
+        """True if the value differs from `null` and enough images were judged."""
+        return self.images >= MIN_GROUPS_TO_DECIDE and self.adjusted_p <= 1 - self.confidence
 
     @property
     def saved(self) -> float:
-        """The share of judgments saved: people alone need 1 / (1 - saved) as many for this width.
+        """Share of judgments saved: without predictions, 1 / (1 - saved) times as many are needed.
 
-        A sum of squared errors is estimated, so it may be below 0 by chance; then nothing is saved.
+        The estimate can be negative by chance; then it is 0.
         """
         if not self.error_without:
             return 0.0
@@ -111,7 +111,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """A contrast as value + weight · shift, and each group's share in the errors of both."""
+    """Contrast as value + weight · shift, with the errors of both by group."""
 
     value: float
     shift: float
@@ -122,14 +122,13 @@ class _Parts:
     """float64[groups]: the share of the judged items that are in the group; of several samples,
     where it is largest."""
     groups: int
-    """With answers, of the sample that has fewest."""
+    """Number of judged groups in the sample that has the fewest."""
     judged: int
 
     def variance(self, weight: float, *, tuned: bool) -> float:
-        """Return the variance at a weight, as leaving out one group after the other finds it.
+        """Return the leave-one-out variance at a weight.
 
-        A group draws mean and weight towards itself and so looks closer to them than the next one
-        will be: its error is divided by 1 - its leverage (MacKinnon and White 1985, HC3).
+        Errors are divided by 1 - leverage (MacKinnon and White 1985, HC3).
         """
         rows = self.value_rows + weight * self.shift_rows
         leverage = self.shares
@@ -143,24 +142,24 @@ class _Parts:
 
 @dataclass(frozen=True)
 class _Limits:
-    """Where a contrast can lie, known before anyone answers.
+    """Range of a contrast, known in advance.
 
-    Where (nearly) all answers are the same, their spread says too little about the next ones. So
-    the variance is that of answers at both ends at least, and the interval moves to the middle.
+    Where nearly all answers are equal, their variance is too small an estimate: the variance is at
+    least that of answers at both ends, and the interval is shifted towards the middle.
     """
 
     low: float
     high: float
     floor: float
-    """The least variance."""
+    """Minimum variance."""
     added: float
-    """How much answers at both ends move the center: their share of all."""
+    """Weight of the answers at both ends in the center."""
     always: bool
-    """Whether the center moves in any case, or as far as the floor makes the variance."""
+    """Always shift the center; otherwise in proportion to the minimum variance."""
 
     @classmethod
     def of_share(cls, bounds: tuple[float, float], parts: _Parts) -> _Limits:
-        """Add two answers of each kind, as Agresti and Coull (1998) do for shares."""
+        """Add two answers of each kind (Agresti and Coull 1998)."""
         low, high = bounds
         floor = 2 * ((high - low) / (parts.groups + 4)) ** 2
         return cls(low, high, floor, 4 / (parts.groups + 4), always=True)
@@ -169,10 +168,10 @@ class _Limits:
     def of_scale(
         cls, scale: tuple[float, float], factors: Sequence[float], reach: float, groups: int
     ) -> _Limits:
-        """Believe no error below that of two answers a whole scale away.
+        """Set the minimum variance to that of two answers at both ends of the scale.
 
-        On a scale with several steps most answers lie inside, where they need no help: so the
-        center moves by half an answer at each end (Jeffreys), and only as far as the floor counts.
+        On a scale with several steps, the center is shifted by half an answer at each end
+        (Jeffreys), in proportion to the minimum variance.
         """
         ends = [sorted((factor * scale[0], factor * scale[1])) for factor in factors]
         low, high = (sum(end[side] for end in ends) for side in (0, 1))
@@ -181,12 +180,12 @@ class _Limits:
         return cls(low, high, (reach / (groups + 2)) ** 2, added, always=False)
 
     def center(self, value: float, variance: float) -> float:
-        """Return the middle of the interval; the variance is that of answers alone."""
+        """Return the center of the interval; `variance` is that of the judgments."""
         share = self.added * (1 if self.always or not variance else self.floor / variance)
         return (1 - share) * value + share * (self.low + self.high) / 2
 
     def clip(self, value: float) -> float:
-        """Return the nearest value that is possible."""
+        """Return the nearest possible value."""
         return min(max(value, self.low), self.high)
 
 
@@ -201,10 +200,9 @@ def estimate_contrast(
     horizon: int | None = None,
     weight: float | None = None,
 ) -> Estimate:
-    """Estimate the sum of factors times means: a mean with `[1]`, a difference with `[1, -1]`.
+    """Estimate a linear combination of means: `[1]` is a mean, `[1, -1]` a difference.
 
-    The interval is for images *like these*: it also counts that there are only so many images,
-    judged or not.
+    The interval is for the population of images: it includes the sampling error of the images.
 
     ```python
     rng = np.random.default_rng(0)
@@ -231,13 +229,13 @@ def estimate_contrast(
         weight: of the predictions; None tunes it.
     """
     if not 0 < confidence < 1:
-        raise SettingError(f"the confidence must lie between 0 and 1, not {confidence}")
+        raise SettingError(f"confidence must be between 0 and 1, not {confidence}")
     if horizon is not None and horizon < 1:
-        raise SettingError(f"the horizon must be at least 1 image, not {horizon}")
+        raise SettingError(f"horizon must be at least 1 image, not {horizon}")
     parts = _add_up(samples, factors)
-    if parts.groups < FEWEST_GROUPS:
+    if parts.groups < MIN_GROUPS:
         raise InputError(
-            f"an interval needs answers on at least {FEWEST_GROUPS} images, not {parts.groups}; "
+            f"an interval needs judgments of at least {MIN_GROUPS} images, not {parts.groups}; "
             "judge more"
         )
     limits = _find_limits(parts, samples, factors, bounds, scale)
@@ -247,7 +245,7 @@ def estimate_contrast(
     tuned = weight is None and chosen != 0
     error = math.sqrt(max(parts.variance(chosen, tuned=tuned), floor))
     if tuned and error > without:
-        # What tuning the weight costs is more than it gains: people alone.
+        # Tuning the weight costs more than it gains: judgments only.
         chosen, tuned, error = 0.0, False, without
     value = parts.value + chosen * parts.shift
     freedom = parts.groups - (2 if tuned else 1)
@@ -276,7 +274,7 @@ def _find_limits(
     scale: tuple[float, float] | None,
 ) -> _Limits | None:
     if bounds is not None and scale is not None:
-        raise SettingError("bounds are for shares and a scale for ratings: give one of them")
+        raise SettingError("bounds (for shares) and scale (for ratings) cannot be combined")
     if bounds is not None:
         return _Limits.of_share(bounds, parts)
     if scale is None:
@@ -287,16 +285,16 @@ def _find_limits(
 def find_reach(
     samples: Sequence[Sample], factors: Sequence[float], scale: tuple[float, float]
 ) -> float:
-    """Return how far apart groups can lie in a contrast of answers on a scale.
+    """Return the largest possible distance of groups in a contrast of ratings on a scale.
 
-    Means of several items lie closer together than the items: by as much as they do here.
+    It is reduced by the observed ratio of the spread of group means to that of items.
     """
     averaged = max(_average(sample) for sample in samples)
     return (scale[1] - scale[0]) * max(map(abs, factors)) * averaged
 
 
 def adjust_together(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """Return estimates made together, their p-values corrected by Holm's method."""
+    """Return estimates with p-values that are Holm-corrected for all of them."""
     adjusted = holm([estimate.p for estimate in estimates])
     return [
         replace(estimate, adjusted_p=p) for estimate, p in zip(estimates, adjusted, strict=True)
@@ -329,12 +327,12 @@ def _add_up(samples: Sequence[Sample], factors: Sequence[float]) -> _Parts:
 
 
 def _spread(values: Floats, groups: NDArray[np.integer], count: int) -> Floats:
-    """Return what each group contributes to the error of the mean, float64[count]."""
+    """Return each group's contribution to the error of the mean, float64[count]."""
     return np.asarray(np.bincount(groups, values - values.mean(), count) / len(values), np.float64)
 
 
 def _average(sample: Sample) -> float:
-    """Return the spread of groups' means relative to that of single items; at most 1."""
+    """Return the ratio of the standard deviations of group means and of items; at most 1."""
     judged = ~np.isnan(sample.answers)
     answers, groups = sample.answers[judged], sample.groups[judged]
     if answers.min() == answers.max():
@@ -345,10 +343,10 @@ def _average(sample: Sample) -> float:
 
 
 def _tune(parts: _Parts) -> float:
-    """Return the weight that makes the variance smallest."""
+    """Return the weight that minimizes the variance."""
     spread = float((parts.shift_rows**2).sum())
     scale = float(np.abs(parts.shift_rows).max(initial=0.0))
-    if spread <= 0 or scale < 1e-12:  # everything is judged, or predictions do not vary
+    if spread <= 0 or scale < 1e-12:  # all items are judged, or predictions are constant
         return 0.0
     return -float((parts.value_rows * parts.shift_rows).sum()) / spread
 
@@ -362,19 +360,19 @@ def _student(name: str, *arguments: float) -> float:
 
 
 def _quantile(confidence: float, freedom: int, groups: int, horizon: int | None) -> float:
-    """Return how many standard errors an interval reaches to each side."""
+    """Return the half-width of an interval in standard errors."""
     student = _student("stdtrit", freedom, (1 + confidence) / 2)
     if horizon is None:
         return student
     alpha = 1 - confidence
     time = groups * _mixture(alpha, horizon)
     sequence = math.sqrt(2 * (time + 1) / time * math.log(math.sqrt(time + 1) / alpha))
-    # The sequence knows of no small samples; they widen it as they widen a fixed interval.
+    # Widen the sequence for small samples as a fixed interval is widened.
     return sequence * student / _student("ndtri", (1 + confidence) / 2)
 
 
 def _mixture(alpha: float, horizon: int) -> float:
-    """Return the squared scale of the mixture for which a sequence is narrowest at the horizon."""
+    """Return the squared mixture scale of the narrowest sequence at the horizon."""
     logarithm = -2 * math.log(alpha)
     return (logarithm + math.log(logarithm + 1)) / horizon
 
@@ -382,7 +380,7 @@ def _mixture(alpha: float, horizon: int) -> float:
 def p_of_distance(
     distance: float, error: float, freedom: int, groups: int, horizon: int | None
 ) -> float:
-    """Return the p-value of a distance from the null, two-sided; with a horizon, for all times."""
+    """Return the two-sided p-value of a distance from the null; anytime-valid with a horizon."""
     if error == 0:
         return 1.0 if distance == 0 else 0.0
     if horizon is None:

@@ -1,7 +1,7 @@
-"""How far judges agree beyond chance: Krippendorff's α and Fleiss' κ, with bootstrap intervals.
+"""Annotator agreement: Krippendorff's α and Fleiss' κ, with bootstrap intervals.
 
-Answers come as *ratings*, float64[items, judges], nan where a judge did not answer. Both are pooled
-from a row per item, so that items are drawn again in a bootstrap, as images are elsewhere.
+Ratings are float64[items, judges], NaN where a rating is missing. Both coefficients are pooled from
+a row per item; the bootstrap resamples items.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cidery.errors import InputError, SettingError
 from cidery.statistics.resampling import RESAMPLES, Floats, Interval, Pool, draw_sums
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
-"""What a difference of answers means: not the same; so many steps of an order; a distance."""
+"""Level of measurement of the ratings."""
 
 
 def krippendorff_alpha(
@@ -27,8 +27,7 @@ def krippendorff_alpha(
 ) -> Interval:
     """Return Krippendorff's α (Krippendorff 2011), at most 1; 0 is chance.
 
-    Answers may be missing. Items with fewer than two say nothing about agreement and do not count.
-    nan where all answers are the same: there is nothing to tell agreement from.
+    Ratings may be missing; items with fewer than two are ignored. NaN if all ratings are equal.
 
     ```python
     krippendorff_alpha(np.array([[1, 1, 2], [2, 2, np.nan]]), "nominal")
@@ -59,10 +58,10 @@ def krippendorff_alpha(
 def fleiss_kappa(
     ratings: Floats, *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
-    """Return Fleiss' κ (Fleiss 1971), at most 1; 0 is chance; for answers that are categories.
+    """Return Fleiss' κ of categories (Fleiss 1971), at most 1; 0 is chance.
 
-    Where items have different numbers of answers, each item's agreement is that of its own pairs of
-    answers; items with fewer than two do not count. nan where all answers are the same.
+    The numbers of ratings may differ: agreement is that of the pairs of each item. Items with fewer
+    than two ratings are ignored. NaN if all ratings are equal.
 
     ```python
     fleiss_kappa(np.array([[1, 1, 2], [2, 2, 2]]))
@@ -78,13 +77,13 @@ def fleiss_kappa(
 
 
 def _count(ratings: Floats) -> tuple[Floats, Floats]:
-    """Return how often each item got each value, float64[items, values], and the values."""
+    """Return the count of each value by item, float64[items, values], and the values."""
     given = np.asarray(ratings, np.float64)
     if given.ndim != 2:
-        raise InputError(f"ratings are a table of items by judges, not {given.ndim}-dimensional")
+        raise InputError(f"ratings must have 2 dimensions (items, judges), not {given.ndim}")
     paired = given[np.count_nonzero(~np.isnan(given), axis=1) >= 2]
     if not len(paired):
-        raise InputError("agreement needs an item with answers of at least two judges")
+        raise InputError("at least one item needs ratings of two judges")
     present = ~np.isnan(paired)
     values, place = np.unique(paired[present], return_inverse=True)
     counts = np.zeros((len(paired), len(values)))
@@ -93,7 +92,7 @@ def _count(ratings: Floats) -> tuple[Floats, Floats]:
 
 
 def _coincidence_rows(counts: Floats) -> Floats:
-    """Return each item's pairs of values, weighted to its answers: float64[items, values²]."""
+    """Return the weighted pairs of values of each item, float64[items, values²]."""
     pairs = counts[:, :, None] * counts[:, None, :]
     places = np.arange(counts.shape[1])
     pairs[:, places, places] -= counts
@@ -112,13 +111,13 @@ def pool_coincidences(coincidences: Floats, level: Level) -> Floats:
 
 
 def _ordinal(by_value: Floats) -> Floats:
-    """Squared distances: the answers from one value to another, the two themselves counted half."""
+    """Return squared ordinal distances: ratings between two values, both ends counted half."""
     middle = np.cumsum(by_value, axis=-1) - by_value / 2
     return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2, np.float64)
 
 
 def _distance_rows(counts: Floats, values: Floats) -> Floats:
-    """Return rows of (observed disagreement, answers, sum, sum of squares): few for any scale."""
+    """Return rows of (observed disagreement, ratings, sum, sum of squares)."""
     centered = values - values.mean()
     answers = counts.sum(axis=1)
     sums, squares = counts @ centered, counts @ centered**2
@@ -142,18 +141,18 @@ def pool_agreement(sums: Floats) -> Floats:
 
 def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The slack: disagreement that is nothing but rounding of equal answers.
+        # Tolerance: disagreement that is only rounding of equal ratings.
         return np.asarray(np.where(expected > 1e-12, 1 - observed / expected, np.nan), np.float64)
 
 
 def _bootstrap(rows: Floats, pool: Pool, confidence: float, resamples: int, seed: int) -> Interval:
     if not 0 < confidence < 1:
-        raise SettingError(f"the confidence must lie between 0 and 1, not {confidence}")
+        raise SettingError(f"confidence must be between 0 and 1, not {confidence}")
     score = float(pool(rows.sum(axis=0)))
     low = high = float("nan")
     if resamples:
         samples = pool(draw_sums(rows, resamples, seed))
-        kept = samples[np.isfinite(samples)]  # a sample may happen to hold a single value
+        kept = samples[np.isfinite(samples)]  # a sample may have a single value
         if len(kept):
             low, high = map(float, np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2]))
     return Interval(score, low, high, confidence)

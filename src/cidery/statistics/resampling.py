@@ -1,7 +1,7 @@
-"""Statistics on arrays: bootstrap intervals and paired tests. Arrays in, numbers out.
+"""Bootstrap intervals and paired tests.
 
-Everything works on *rows*, one per image, that are summed before a corpus score is taken from them:
-so pooled scores such as BLEU are resampled exactly, not approximated by a mean.
+Statistics are *rows*, one per image, whose sum gives a corpus score: pooled scores such as BLEU
+are resampled exactly, not approximated by a mean.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pool: TypeAlias = "Callable[[Floats], Floats]"
 """Summed rows, float64[..., k] -> scores, float64[...]."""
 
 RESAMPLES = 1000
-"""How many samples are drawn where nothing else is asked for."""
+"""Default number of samples."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How one system differs from another on the same images."""
+    """Paired test of two systems on the same images."""
 
     difference: float
     """Score of the first minus score of the second."""
@@ -51,9 +51,9 @@ class PairedTest:
     high: float
     """Bootstrap interval of the difference."""
     p_bootstrap: float
-    """Two-sided: twice the share of samples in which the sign turns (Koehn 2004)."""
+    """Two-sided: twice the share of samples with the opposite sign (Koehn 2004)."""
     p_permutation: float
-    """Two-sided: the share of random exchanges of outputs with at least this difference."""
+    """Two-sided: share of random permutations with at least this difference."""
     effect: float
     """Mean over standard deviation of the images' differences (Cohen's d_z); 0.2 is small."""
     wins: float
@@ -66,24 +66,24 @@ class PairedTest:
 
 
 def check_sampling(confidence: float, resamples: int) -> None:
-    """Refuse a confidence or a number of samples that makes no sense."""
+    """Raise a SettingError for an invalid confidence or number of samples."""
     if not 0 < confidence < 1:
-        raise SettingError(f"the confidence must lie between 0 and 1, not {confidence}")
+        raise SettingError(f"confidence must be between 0 and 1, not {confidence}")
     _check_resamples(resamples)
 
 
 def _check_resamples(resamples: int) -> None:
     if resamples < 2:
-        raise SettingError(f"at least 2 resamples are needed, not {resamples}")
+        raise SettingError(f"resamples must be at least 2, not {resamples}")
 
 
 def _check_seed(seed: int) -> None:
     if not 0 <= seed < 1 << 64:
-        raise SettingError(f"the seed must lie between 0 and 2^64, not {seed}")
+        raise SettingError(f"seed must be between 0 and 2^64, not {seed}")
 
 
 def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
-    """Draw as many rows as there are, with replacement, and sum: float64[resamples, k]."""
+    """Return the sums of bootstrap samples of rows: float64[resamples, k]."""
     _check_resamples(resamples)
     _check_seed(seed)
     return resample_sums(rows, resamples, seed)
@@ -92,10 +92,10 @@ def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
 def draw_part(
     rows: Floats, places: NDArray[np.integer], height: int, resamples: int, seed: int
 ) -> Floats:
-    """Draw from all of `height` rows, and sum those of a part: float64[resamples or fewer, k].
+    """Return the sums of a part of the rows in bootstrap samples: float64[at most resamples, k].
 
-    `rows` are those of the part, `places` where they stand among all; the last column counts. The
-    samples are those that `draw_sums` draws from all rows, without those that miss the part.
+    `rows` are those of the part, `places` their indices among all `height` rows; the last column
+    counts. Samples are those of `draw_sums` for all rows, except those without a row of the part.
     """
     among_all = np.zeros((height, rows.shape[1]))
     among_all[places] = rows
@@ -104,14 +104,14 @@ def draw_part(
 
 
 def find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
-    """Return the bounds that hold a share of the samples, as many being below as above.
+    """Return the bounds of the central share of the samples.
 
-    nan where there are no samples, as none may have an image of a small slice. Otherwise those of
-    `np.quantile`, to the bit; that one imports `numpy.ma`, which a short command waits for.
+    NaN without samples, as for a small slice. Same bits as `np.quantile`, which imports `numpy.ma`
+    and slows short commands down.
     """
     if not len(samples):
         return np.nan, np.nan
-    ordered = np.sort(samples)  # nan comes last
+    ordered = np.sort(samples)  # NaN sorts last
     if np.isnan(ordered[-1]):
         return np.nan, np.nan
     return _interpolate(ordered, (1 - confidence) / 2), _interpolate(ordered, (1 + confidence) / 2)
@@ -122,7 +122,7 @@ def _interpolate(ordered: Floats, share: float) -> float:
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
     low, high, part = float(ordered[below]), float(ordered[above]), place - below
-    # From the nearer end, so that the result never leaves the two.
+    # From the nearer end, so that the result is between both.
     return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
 
 
@@ -135,15 +135,15 @@ def bootstrap_interval(
     seed: int = 0,
     sums: Floats | None = None,
 ) -> Interval:
-    """Percentile bootstrap over rows (Efron 1979): images are drawn again, scores pooled again.
+    """Return the percentile bootstrap interval (Efron 1979): resample rows, pool each sample.
 
     Args:
-        rows: float64[images, k], whatever `pool` wants summed.
+        rows: float64[images, k], the statistics that `pool` takes summed.
         pool: from summed rows to a score.
-        confidence: the share of samples inside.
-        resamples: how many samples; the same seed and height give the same ones.
-        seed: of the generator.
-        sums: what `draw_sums` returned for the same rows, where several scores are pooled from it.
+        confidence: confidence level.
+        resamples: number of samples; equal seeds and numbers of rows give equal samples.
+        seed: seed of the samples.
+        sums: result of `draw_sums` for the same rows, to share it between scores.
     """
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
@@ -166,13 +166,13 @@ def paired_test(
 
     Args:
         first: float64[images, k].
-        second: the same images' rows for the other system.
+        second: rows of the other system for the same images.
         pool: from summed rows to a score.
-        values: each image's own score for both systems, for the effect size.
-        confidence: of the interval.
-        resamples: how many samples, and how many permutations.
-        seed: of the generator.
-        sums: what `draw_part` returned for both, where the images are part of more.
+        values: score of each image for both systems, for the effect size.
+        confidence: confidence level of the interval.
+        resamples: number of samples and of permutations.
+        seed: seed of both.
+        sums: results of `draw_part` for both systems of a slice.
     """
     check_sampling(confidence, resamples)
     _check_seed(seed)
@@ -184,7 +184,7 @@ def paired_test(
     exchanged = permute_sums(first, second, resamples, seed).reshape(resamples, 2, -1)
     permuted = np.abs(pool(exchanged[:, 0]) - pool(exchanged[:, 1]))
     # The observed assignment is one of the permutations, so p is never 0 (Phipson and Smyth 2010);
-    # the slack keeps equal sums that were added in another order equal.
+    # the tolerance is for equal sums in another order.
     extreme = np.count_nonzero(permuted >= abs(difference) * (1 - 1e-9))
     deltas = values[0] - values[1]
     deltas = deltas[~np.isnan(deltas)]

@@ -1,4 +1,4 @@
-"""How many judgments a study needs, with a metric's scores of all captions and without."""
+"""Sample sizes of studies, with and without scores of all captions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.errors import SettingError
-from cidery.statistics.prediction_powered import FEWEST_TO_DECIDE, Estimate, p_of_distance
+from cidery.statistics.prediction_powered import MIN_GROUPS_TO_DECIDE, Estimate, p_of_distance
 from cidery.statistics.resampling import Floats
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def plan_images(
     added: int = 0,
     reach: float = 0.0,
 ) -> float:
-    """Return on how many images people must answer to find a difference; inf: `images` are too few.
+    """Return the number of images to judge for this power; inf if `images` are too few.
 
-    At least 30 are planned, below which nothing counts as decided.
+    At least 30, the minimum for a decision.
 
     ```python
     plan_images(0.2, 1.0)  # 199.0
@@ -49,18 +49,18 @@ def plan_images(
         reach: how far apart answers can lie; below `reach / (images + 2)` no error is believed.
     """
     if not 0 < difference < math.inf:
-        raise SettingError(f"the difference must be a number greater than 0, not {difference:g}")
+        raise SettingError(f"difference must be positive, not {difference:g}")
     if not 0 <= spread < math.inf:
-        raise SettingError(f"the spread must be a number from 0 on, not {spread:g}")
+        raise SettingError(f"spread must be at least 0, not {spread:g}")
     if not -1 <= correlation <= 1:
-        raise SettingError(f"the correlation must lie between -1 and 1, not {correlation:g}")
+        raise SettingError(f"correlation must be between -1 and 1, not {correlation:g}")
     if not images >= 1:
-        raise SettingError(f"at least 1 image must be there, not {images:g}")
+        raise SettingError(f"images must be at least 1, not {images:g}")
     if not 0 < confidence < 1:
-        raise SettingError(f"the confidence must lie between 0 and 1, not {confidence:g}")
+        raise SettingError(f"confidence must be between 0 and 1, not {confidence:g}")
     if not 0.5 <= power < 1:
-        raise SettingError(f"the power must be at least 0.5 and less than 1, not {power:g}")
-    from statistics import NormalDist  # slow to import, and `cidery score` does not plan
+        raise SettingError(f"power must be at least 0.5 and below 1, not {power:g}")
+    from statistics import NormalDist  # slow to import
 
     normal = NormalDist()
     errors = normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)
@@ -70,10 +70,10 @@ def plan_images(
     if left <= 0:
         return math.inf
     needed = (spread**2 - explained) / left
-    # Student's quantiles are wider than the normal ones used here (Guenther 1981).
+    # Correction for Student's quantiles (Guenther 1981).
     needed += normal.inv_cdf((1 + confidence) / 2) ** 2 / 2 if spread else 0
-    # A distance of d shrinks to d · n / (n + added), which n + 2 · added images make good.
-    needed = max(needed + 2 * added, reach * errors / difference - 2, FEWEST_TO_DECIDE)
+    # A distance d shrinks to d · n / (n + added), which n + 2 · added images compensate.
+    needed = max(needed + 2 * added, reach * errors / difference - 2, MIN_GROUPS_TO_DECIDE)
     needed = float(math.ceil(needed - 1e-9))
     return math.inf if needed > images else needed
 
@@ -90,13 +90,12 @@ def forecast_answers(
     null: float = 0.0,
     horizon: int | None = None,
     comparisons: int = 1,
-    fewest: int = FEWEST_TO_DECIDE,
+    fewest: int = MIN_GROUPS_TO_DECIDE,
 ) -> int | None:
-    """Return how many more answers decide a comparison if it goes on as it looks now.
+    """Return the expected number of further judgments until a comparison is decided.
 
-    People answer every item once before any item a second time. So answers first reach new images;
-    when all have some, they only make the answers on each image more certain. None: not even `most`
-    answers decide it.
+    Every item is judged once before any is judged twice: judgments first add images, then reduce
+    the error of each image. None if more than `most` are needed.
 
     ```python
     from cidery.statistics import Sample, estimate_contrast
@@ -143,11 +142,11 @@ def forecast_answers(
 
 
 def order_evenly(predictions: Floats, seed: int = 0) -> NDArray[np.int64]:
-    """Return the order in which to judge items, so that each start of it is like all of them.
+    """Return an order of items in which every prefix is representative of all items.
 
-    Items are sorted by a metric's predictions and taken by bit reversal (van der Corput 1935): the
-    first item, one from the other half, one from each quarter, and so on. The start is drawn, so
-    that every item is as likely to come first as any other: means of the judged ones are unbiased.
+    Items are sorted by predictions and taken by bit reversal (van der Corput 1935): one of each
+    half, of each quarter, and so on. The start is random, so that every item is equally likely to
+    come first and means of judged items are unbiased.
 
     ```python
     order_evenly(np.array([0.1, 0.9, 0.2, 0.8]), seed=1)
@@ -155,7 +154,7 @@ def order_evenly(predictions: Floats, seed: int = 0) -> NDArray[np.int64]:
     """
     count = len(predictions)
     rng = np.random.default_rng(seed)
-    # Equal predictions stand in a random order.
+    # Equal predictions are in random order.
     ranked = np.lexsort((rng.random(count), predictions))
     place = (np.arange(count) + rng.integers(max(count, 1))) % max(count, 1)
     bits = max(count - 1, 1).bit_length()

@@ -29,7 +29,7 @@ from cidery.meta import (
     predict,
 )
 from cidery.runtime import ignore_progress
-from cidery.statistics import FEWEST_GROUPS, FEWEST_TO_DECIDE, Estimate, Floats, forecast_answers
+from cidery.statistics import MIN_GROUPS, MIN_GROUPS_TO_DECIDE, Estimate, Floats, forecast_answers
 from cidery.tables import Column, Table, format_p
 from cidery_server.studies.counting import Count, build_dataset
 from cidery_server.studies.items import Content
@@ -195,13 +195,13 @@ class Standings:
     def _tell_rest(self) -> Iterator[str]:
         if self.uncounted:
             yield _("{count} comparisons have answers on fewer than {fewest} images.").format(
-                count=self.uncounted, fewest=FEWEST_GROUPS
+                count=self.uncounted, fewest=MIN_GROUPS
             )
         elif self.is_decided:
             yield _("All comparisons are decided: no more answers are needed.")
-        if early := [c for c in self.open_contests if c.images < FEWEST_TO_DECIDE]:
+        if early := [c for c in self.open_contests if c.images < MIN_GROUPS_TO_DECIDE]:
             yield _("{systems}: no decision before {fewest} images have answers.").format(
-                systems=_name_contests(early), fewest=FEWEST_TO_DECIDE
+                systems=_name_contests(early), fewest=MIN_GROUPS_TO_DECIDE
             )
         hopeful = [contest for contest in self.open_contests if contest.needed is not None]
         if hopeful:
@@ -278,7 +278,7 @@ class _Ranking:
         people = self._estimate(PEOPLE, None)
         if people is None:
             few = _("An interval needs answers on at least {fewest} images.")
-            return Results(problem=few.format(fewest=FEWEST_GROUPS))
+            return Results(problem=few.format(fewest=MIN_GROUPS))
         if not self._can_predict():
             return Results([people])
         try:

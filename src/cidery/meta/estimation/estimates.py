@@ -24,7 +24,7 @@ from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
 from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.statistics import Estimate, Floats, adjust_together, estimate_contrast
-from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
+from cidery.statistics.prediction_powered import MIN_GROUPS, MIN_GROUPS_TO_DECIDE
 from cidery.tables import UNDEFINED, Column, Table, Tabular, format_p
 
 
@@ -125,7 +125,7 @@ class Estimates(Tabular):
                 lines.append(f"not decided ({label}): {', '.join(open_ones)}")
         if missing := self._count_missing():
             lines.append(
-                f"nothing is decided before {FEWEST_TO_DECIDE} images were judged; still to be "
+                f"nothing is decided before {MIN_GROUPS_TO_DECIDE} images were judged; still to be "
                 f"judged: {', '.join(f'{name} on {count}' for name, count in missing.items())}"
             )
         return lines
@@ -135,9 +135,9 @@ class Estimates(Tabular):
         found = self.results[PEOPLE]
         judged = {name: known.images for name in self.comparisons if (known := found[name])}
         return {
-            n: FEWEST_TO_DECIDE - images
+            n: MIN_GROUPS_TO_DECIDE - images
             for n, images in judged.items()
-            if images < FEWEST_TO_DECIDE
+            if images < MIN_GROUPS_TO_DECIDE
         }
 
 
@@ -253,7 +253,7 @@ def _estimate_quantity(
     if samples is None:
         return None
     judged = [len(np.unique(s.groups[~np.isnan(s.answers)])) for s in samples]
-    if min(judged) < FEWEST_GROUPS:
+    if min(judged) < MIN_GROUPS:
         return None
     wins = quantity.kind == "wins"
     return estimate_contrast(

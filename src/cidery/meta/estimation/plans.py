@@ -27,7 +27,7 @@ from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
 from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.statistics import Floats, plan_images
-from cidery.statistics.prediction_powered import FEWEST_GROUPS, find_reach
+from cidery.statistics.prediction_powered import MIN_GROUPS, find_reach
 from cidery.tables import Column, Table, Tabular, without_nan
 
 
@@ -238,7 +238,7 @@ def _measure(
         if sample.predictions is not None:
             guess += factor * np.bincount(groups, sample.predictions[known], count) / sizes
     value, guess = value[present], guess[present]
-    if len(value) < FEWEST_GROUPS:
+    if len(value) < MIN_GROUPS:
         return None
     variance = float(value.var(ddof=1))
     covariance = float(np.cov(value, guess)[0, 1])

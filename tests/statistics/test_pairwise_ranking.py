@@ -92,7 +92,7 @@ def test_the_same_statistic_is_not_different() -> None:
     drawn = np.random.default_rng(3).normal(size=200)
     assert compare_samples(drawn, drawn) == 1.0
     assert compare_samples(np.ones(200), np.zeros(200)) == pytest.approx(2 / 201)
-    with pytest.raises(SettingError, match="the same, and some, bootstrap samples"):
+    with pytest.raises(SettingError, match="the same number of bootstrap samples, at least 1"):
         compare_samples(drawn, drawn[:5])
 
 
