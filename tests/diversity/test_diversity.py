@@ -462,7 +462,7 @@ class TestMeasures:
             get_measures("selfcider")
         with pytest.raises(SettingError, match="unknown kernel 'bleu'; known: cider, cider-d"):
             cidery.measure_diversity([["a", "b"]], kernel="bleu")
-        with pytest.raises(SettingError, match="no measures"):
+        with pytest.raises(SettingError, match="no diversity measures"):
             get_measures([])
 
     def test_words(self) -> None:
@@ -731,7 +731,7 @@ class TestLatent:
         assert latent_semantics(captions[:3]).coordinates.shape == (3, 3)
         with pytest.raises(SettingError, match="components must be at least 1"):
             latent_semantics(captions, components=0)
-        with pytest.raises(SettingError, match="no references here"):
+        with pytest.raises(SettingError, match="needs references"):
             latent_semantics(captions, frequencies="references")
 
     def test_map(self, sampled: dict[int, list[str]]) -> None:
