@@ -37,17 +37,14 @@ class FunctionMetric(Metric):
 
     function: CaptionFunction
     called: str = field(default="", compare=False)
-    """Its name; by default the function's own."""
+    """Name of the metric; by default that of the function."""
+
+    range = -math.inf, math.inf
 
     @property
     def name(self) -> str:
         """The name it was given, or the function's own."""
         return self.called or _name_function(self.function)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """A function may return any number."""
-        return -math.inf, math.inf
 
     def __hash__(self) -> int:
         # Not of the function: an object that can be called need not have a hash.

@@ -84,6 +84,8 @@ class Meteor(Metric):
     its list for the language (`-s`). A table of your own has those it was compiled with."""
 
     paper: ClassVar[str] = "Denkowski and Lavie 2014"
+    name = "meteor"
+    explanation_unit = "word"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,11 +132,6 @@ class Meteor(Metric):
     def language_settings(cls, language: Language) -> dict[str, Any]:
         """Return the language, if METEOR knows it."""
         return {"language": language.code} if language.code in METEOR_LANGUAGES else {}
-
-    @property
-    def name(self) -> str:
-        """`meteor`."""
-        return "meteor"
 
     @property
     def needs(self) -> Needs:
@@ -199,11 +196,6 @@ class Meteor(Metric):
             candidates = self._captions(table, cut([candidate], 1), WITHOUT_BARS, Workspace(1))
             references = self._captions(table, cut([reference], 1), TOKENS, Workspace(1))
             return MeteorAlignment.find(candidates, 0, references, 0, self._knows)
-
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
 
     @property
     def _knows(self) -> MeteorLanguage:

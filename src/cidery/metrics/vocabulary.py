@@ -27,21 +27,9 @@ class Vocabulary(Metric):
     """
 
     paper: ClassVar[str] = "DCASE; Labbé et al. 2022"
-
-    @property
-    def name(self) -> str:
-        """`vocab`."""
-        return "vocab"
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """Any number of words."""
-        return 0.0, math.inf
-
-    @property
-    def needs(self) -> Needs:
-        """All candidates together."""
-        return Needs(all_candidates=True)
+    name = "vocab"
+    range = 0.0, math.inf
+    needs = Needs(all_candidates=True)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
         """Take nothing of the references: they are not looked at."""

@@ -82,6 +82,7 @@ class Claims(Contextual):
     """Package of a spaCy pipeline, as for SPICE."""
 
     paper: ClassVar[str] = "none: cidery's own"
+    explanation_unit = "claim"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,11 +136,6 @@ class Claims(Contextual):
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums[..., MEASURES.index(self.measure)] / count
             return np.where(count > 0, mean, np.nan)
-
-    @property
-    def explanation_unit(self) -> str:
-        """Claims."""
-        return "claim"
 
 
 RULES_VERSION = 3

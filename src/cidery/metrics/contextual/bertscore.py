@@ -58,6 +58,7 @@ class BertScore(ByToken):
     for each layer. It becomes 0, and 1 stays 1."""
 
     paper: ClassVar[str] = "Zhang et al. 2020"
+    explanation_unit = "word"
 
     @classmethod
     def variants(cls) -> tuple[BertScore, ...]:
@@ -106,11 +107,6 @@ class BertScore(ByToken):
         return _PreparedBertScore(
             self, work.once(_prepare_rows, replace(self, measure="f"), references)
         )
-
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen measure."""

@@ -105,6 +105,8 @@ class Consensus(ByToken):
     only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
+    name = "consensus"
+    explanation_unit = "word"
 
     @classmethod
     def language_settings(cls, language: Language) -> dict[str, Any]:
@@ -117,11 +119,6 @@ class Consensus(ByToken):
         uses_english = self.rarity or self.dangling or self.oddity
         is_english = uses_english or self.encoder in ("minilm", "mpnet")
         return replace(super().needs, language="en" if is_english else None)
-
-    @property
-    def name(self) -> str:
-        """`consensus`."""
-        return "consensus"
 
     def data_settings(self) -> dict[str, str]:
         """Return the edition, the layers, and the digests of the encoder's weights and its lens."""
@@ -192,11 +189,6 @@ class Consensus(ByToken):
             math.sqrt(1 - self.dangling * float(faults.dangling is not None)),
             math.sqrt(1 - self.oddity * faults.oddity),
         )
-
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,21 +47,13 @@ class Fense(Contextual):
     """Whether vectors are changed by their encoder's lens; only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "Zhou et al. 2022"
-
-    @property
-    def name(self) -> str:
-        """`fense`."""
-        return "fense"
+    name = "fense"
+    range = -1.0, 1.0
 
     @property
     def needs(self) -> Needs:
         """Captions in English."""
         return replace(super().needs, language="en")
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """As cosines have it."""
-        return -1.0, 1.0
 
     def choose_lens(self, encoder: Encoder) -> Lens | None:
         """Return the encoder's lens, None without one."""

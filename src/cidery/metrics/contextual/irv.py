@@ -136,6 +136,7 @@ class _Settings(Metric):
     """The language whose words without content `remove` leaves out; None: punctuation alone."""
 
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
+    explanation_unit = "word"
 
     @property
     def needs(self) -> Needs:
@@ -166,11 +167,6 @@ class _Settings(Metric):
         others = frozenset() if self.stop_words == "english" else _OTHER_PUNCTUATION
         return _PUNCTUATION | others | words
 
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
-
 
 @dataclass(frozen=True, kw_only=True)
 class IrvUnigram(_Settings):
@@ -184,10 +180,7 @@ class IrvUnigram(_Settings):
     ```
     """
 
-    @property
-    def name(self) -> str:
-        """`irv-unigram`."""
-        return "irv-unigram"
+    name = "irv-unigram"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Combine each image's references."""
@@ -212,13 +205,10 @@ class Irv(_Settings, ByToken):
     ```
     """
 
+    name = "irv"
+
     beta: Annotated[float | None, Interval(0, 1)] = None
     """The highest cosine of a mismatch; 0 takes every token for a match, None: the encoder's."""
-
-    @property
-    def name(self) -> str:
-        """`irv`."""
-        return "irv"
 
     def data_settings(self) -> dict[str, str]:
         """Return the encoder's digest, the layer and β."""

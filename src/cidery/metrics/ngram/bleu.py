@@ -51,6 +51,7 @@ class Bleu(Metric):
     of Chen and Cherry 2014)."""
 
     paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
+    explanation_unit = "word"
 
     @classmethod
     def variants(cls) -> tuple[Bleu, ...]:
@@ -72,11 +73,6 @@ class Bleu(Metric):
     @property
     def _rows_order(self) -> int:
         return max(self.n, 4)
-
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""

@@ -183,6 +183,8 @@ def _without_penalties(
 class _CiderFamily(Metric):
     """What the three have in common."""
 
+    explanation_unit = "n-gram"
+
     n: NgramOrder = 4
     """Length of the longest n-grams, N of equation (3)."""
 
@@ -192,19 +194,14 @@ class _CiderFamily(Metric):
         return None
 
     @property
-    def needs(self) -> Needs:
-        """Document frequencies of n-grams."""
-        return Needs(frequencies=FrequencyNeeds(self.n, self.stems))
-
-    @property
     def range(self) -> tuple[float, float]:
         """From 0 to 10."""
         return 0.0, 10.0
 
     @property
-    def explanation_unit(self) -> str:
-        """N-grams."""
-        return "n-gram"
+    def needs(self) -> Needs:
+        """Document frequencies of n-grams."""
+        return Needs(frequencies=FrequencyNeeds(self.n, self.stems))
 
     def order_weights(self) -> list[float]:
         """Return w_n of equation (3)."""
@@ -267,6 +264,7 @@ class Cider(_CiderFamily):
     """False is Appendix VIII's "CIDEr no idf"."""
 
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (1)-(3), Appendix VIII"
+    name = "cider"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -276,11 +274,6 @@ class Cider(_CiderFamily):
                 len(self.weights) == self.n and min(self.weights) >= 0 < sum(self.weights),
                 f"weights must be {self.n} numbers, none negative, not all zero",
             )
-
-    @property
-    def name(self) -> str:
-        """`cider`."""
-        return "cider"
 
     @property
     def range(self) -> tuple[float, float]:
@@ -348,11 +341,7 @@ class CiderD(_CiderFamily):
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (4)-(5)"
-
-    @property
-    def name(self) -> str:
-        """`cider-d`."""
-        return "cider-d"
+    name = "cider-d"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
@@ -387,11 +376,7 @@ class CiderR(_CiderFamily):
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Santos, Colombini, Avila 2021, equations (5)-(7)"
-
-    @property
-    def name(self) -> str:
-        """`cider-r`."""
-        return "cider-r"
+    name = "cider-r"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""

@@ -44,16 +44,13 @@ def _f(precision: float, recall: float, beta: float) -> float:
 class _ByReference(Metric):
     """F of the best precision and the best recall, each perhaps from another reference."""
 
+    explanation_unit = "word"
+
     beta: float | None
 
     @abstractmethod
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
         """Compare two captions; None where they are too long to be compared word by word."""
-
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +129,12 @@ class RougeL(_ByReference):
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (10)-(12)"
+    name = "rouge-l"
 
     def __post_init__(self) -> None:
         if self.beta is None:
             object.__setattr__(self, "beta", 1.2 if self.faithful == "coco" else 2.0)
         super().__post_init__()
-
-    @property
-    def name(self) -> str:
-        """`rouge-l`."""
-        return "rouge-l"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
@@ -173,11 +166,7 @@ class RougeW(_ByReference):
     beta: Annotated[float, BETA] = 2.0
 
     paper: ClassVar[str] = "Lin 2004"
-
-    @property
-    def name(self) -> str:
-        """`rouge-w`."""
-        return "rouge-w"
+    name = "rouge-w"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
@@ -217,11 +206,7 @@ class RougeS(_ByReference):
     beta: Annotated[float, BETA] = 2.0
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
-
-    @property
-    def name(self) -> str:
-        """`rouge-s`."""
-        return "rouge-s"
+    name = "rouge-s"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
@@ -263,6 +248,7 @@ class RougeN(Metric):
     measure: Literal["recall", "f"] = "recall"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equation (9)"
+    explanation_unit = "word"
 
     @classmethod
     def variants(cls) -> tuple[RougeN, ...]:
@@ -277,11 +263,6 @@ class RougeN(Metric):
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         return _PreparedRougeN.build(self, references, work, "rouge_n", self.n, order=self.n)
-
-    @property
-    def explanation_unit(self) -> str:
-        """Words."""
-        return "word"
 
 
 @dataclass(frozen=True, eq=False)

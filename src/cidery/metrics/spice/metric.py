@@ -64,15 +64,13 @@ class Spice(Metric):
     captions correctly."""
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
+    name = "spice"
+    needs = Needs("spice", language="en")
+    explanation_unit = "tuple"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.parser != "", "parser must be the name of a spaCy pipeline, or auto")
-
-    @property
-    def name(self) -> str:
-        """`spice`."""
-        return "spice"
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""
@@ -101,16 +99,6 @@ class Spice(Metric):
         with np.errstate(invalid="ignore", divide="ignore"):
             mean: Floats = sums[..., column] / sums[..., column + _PRESENT]
         return mean
-
-    @property
-    def needs(self) -> Needs:
-        """The extra `spice`, and captions in English."""
-        return Needs("spice", language="en")
-
-    @property
-    def explanation_unit(self) -> str:
-        """Tuples of the scene graph."""
-        return "tuple"
 
     @property
     def _column(self) -> int:
@@ -310,6 +298,8 @@ class Spider(Metric):
     """As CIDEr-D's."""
 
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
+    name = "spider"
+    explanation_unit: ClassVar[str | None] = "tuple or n-gram"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -321,11 +311,6 @@ class Spider(Metric):
             Spice(parser=self.parser, faithful=self.faithful),
             CiderD(n=self.n, sigma=self.sigma, faithful=self.faithful),
         )
-
-    @property
-    def name(self) -> str:
-        """`spider`."""
-        return "spider"
 
     @property
     def range(self) -> tuple[float, float]:
@@ -341,11 +326,6 @@ class Spider(Metric):
     def data_settings(self) -> dict[str, str]:
         """Return SPICE's."""
         return self._parts[0].data_settings()
-
-    @property
-    def explanation_unit(self) -> str | None:
-        """SPICE's tuples and CIDEr-D's n-grams."""
-        return "tuple or n-gram"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Prepare references for both."""

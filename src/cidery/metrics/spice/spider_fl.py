@@ -38,11 +38,8 @@ class SpiderFl(Spider):
     """Penalty of repetition, multiplied by the share of repeated content words."""
 
     paper: ClassVar[str] = "Zhou et al. 2022; DCASE 2023"
-
-    @property
-    def name(self) -> str:
-        """`spider-fl`."""
-        return "spider-fl"
+    name = "spider-fl"
+    explanation_unit = None
 
     def data_settings(self) -> dict[str, str]:
         """Return SPIDEr's settings and the version of the fluency rules."""
@@ -56,10 +53,6 @@ class SpiderFl(Spider):
         """Prepare the references for SPIDEr."""
         reference_faults = work.once(measure_reference_faults, references)
         return _PreparedSpiderFl(self, self._spider.prepare(references, work), reference_faults)
-
-    @property
-    def explanation_unit(self) -> None:
-        """None: SPIDEr explains the score before the penalty."""
 
     def each(self, rows: Floats) -> Floats:
         """Return one score per caption."""
