@@ -89,7 +89,7 @@ def replace_thing(text: str, rng: np.random.Generator, things: Sequence[str]) ->
 
 
 def repeat(text: str, rng: np.random.Generator, _things: Sequence[str]) -> str | None:
-    """Say a sentence, or the whole, once or twice more."""
+    """Repeat a sentence, or the whole, once or twice."""
     sentences = re.findall(r"[^.]+\.?", text.strip())
     again = sentences[int(rng.integers(len(sentences)))].strip().rstrip(".")
     return f"{_bare(text)}." + f" {again}." * int(rng.integers(1, 3))

@@ -1,4 +1,4 @@
-"""What the benchmarks score: real captions where they are at hand, else the same amount made up."""
+"""Captions of the benchmarks: real ones where available, else as many generated ones."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def give_folder(*names: str) -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """What to call, once everything is imported: it returns scores by name."""
+    """Function that returns scores by name, called after all imports."""
 
     score: Callable[[], Mapping[str, Any]]
 

@@ -75,7 +75,7 @@ class Connection:
 
 @dataclass
 class Tally:
-    """What the judges saw."""
+    """Observations of the judges."""
 
     acknowledged: int = 0
     seconds: list[float] = field(default_factory=list)

@@ -42,7 +42,7 @@ ROWS = (
     ("aac-metrics 0.6.0, `Evaluate` (cidery's class)", "aac-metrics", "aac-metrics", ""),
     ("ms-vlmeval 0.0.20, `COCO_VAL` (no tokenizer)", "vlmeval", "vlmeval", ""),
 )
-"""What to call it, the harness without cidery and with it, and the task."""
+"""Label, the harness without and with cidery, and the task."""
 
 
 def main() -> None:
@@ -108,7 +108,7 @@ def flatten(scores: Any) -> dict[str, float]:
 
 
 def compare(ours: dict[str, float], theirs: dict[str, float]) -> str:
-    """Say how far the numbers are from each other."""
+    """Return the largest difference of the scores as text."""
     common = [name for name in theirs if name in ours]
     apart = [name for name in common if not math.isclose(ours[name], theirs[name], rel_tol=1e-9)]
     if apart:

@@ -150,7 +150,7 @@ def run(*arguments: object, watched: bool = True) -> dict[str, float]:
     compared, it is not watched.
     """
     command = [sys.executable, __file__, "--one", *map(str, arguments)]
-    # Scene graphs that another run has kept would be no work.
+    # Scene graphs cached by another run would skip the work.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "CIDERY_CACHE": cache}
         process = subprocess.Popen(command, stdout=output, env=environment)
@@ -161,8 +161,12 @@ def run(*arguments: object, watched: bool = True) -> dict[str, float]:
         output.seek(0)
         if process.returncode:
             sys.exit(f"{command} failed")
-        told: dict[str, float] = json.loads(output.read().splitlines()[-1])
-    return {**told, "cpu": usage.ru_utime + usage.ru_stime - told.get("before", 0.0), "mb": most}
+        measured: dict[str, float] = json.loads(output.read().splitlines()[-1])
+    return {
+        **measured,
+        "cpu": usage.ru_utime + usage.ru_stime - measured.get("before", 0.0),
+        "mb": most,
+    }
 
 
 def one(kind: str, folder: str, count: str, *others: str) -> None:
@@ -175,21 +179,21 @@ def one(kind: str, folder: str, count: str, *others: str) -> None:
     start = time.perf_counter()
     if kind == "stream":
         engine = get_engine("local", processes=int(others[0]))
-        told = _stream(files, Path(folder), engine, METRICS)
+        measured = _stream(files, Path(folder), engine, METRICS)
     elif kind == "memory":
         candidates, references = _read(files, size)
         before = time.process_time()
         start = time.perf_counter()
-        told = _memory(candidates, references, int(others[0]))
+        measured = _memory(candidates, references, int(others[0]))
     elif kind in ("ray", "alone"):
         engine = _start_ray(int(others[1])) if kind == "ray" else get_engine("local", processes=1)
-        told = _warm(files, Path(folder), size, others[0], engine)
-        before = told.pop("cpu")
-        start = told.pop("start")
+        measured = _warm(files, Path(folder), size, others[0], engine)
+        before = measured.pop("cpu")
+        start = measured.pop("start")
     else:
-        told = {"datasets": _datasets, "raydata": _ray_data}[kind](files, size)
-    told |= {"seconds": time.perf_counter() - start, "before": before}
-    print(json.dumps(told))
+        measured = {"datasets": _datasets, "raydata": _ray_data}[kind](files, size)
+    measured |= {"seconds": time.perf_counter() - start, "before": before}
+    print(json.dumps(measured))
 
 
 def _start_ray(workers: int) -> Any:
@@ -211,9 +215,9 @@ def _warm(
                 side: [_take_rows(paths, count, Path(taken, f"{side}-{count}.parquet"))]
                 for side, paths in files.items()
             }
-            told = {"cpu": time.process_time(), "start": time.perf_counter()}
-            told |= _stream(parts, folder, engine, [metric], partitions=PARTITIONS.get(metric))
-    return told
+            measured = {"cpu": time.process_time(), "start": time.perf_counter()}
+            measured |= _stream(parts, folder, engine, [metric], partitions=PARTITIONS.get(metric))
+    return measured
 
 
 def _take_rows(paths: list[Path], count: int, file: Path) -> Path:
@@ -327,15 +331,15 @@ def _peer(batch: dict[str, Any]) -> dict[str, Any]:
     from pycocoevalcap.rouge.rouge import Rouge
 
     ids = [int(i) for i in batch["image_id"]]
-    told = {
+    measured = {
         i: [" ".join(t.lower().split()) for t in g]
         for i, g in zip(ids, batch["references"], strict=True)
     }
     said = {i: [c.lower()] for i, c in zip(ids, batch["caption"], strict=True)}
     with contextlib.redirect_stdout(io.StringIO()):
-        cider = Cider().compute_score(told, said)[1]
-        rouge = Rouge().compute_score(told, said)[1]
-        bleu = Bleu(4).compute_score(told, said, verbose=0)[1][3]
+        cider = Cider().compute_score(measured, said)[1]
+        rouge = Rouge().compute_score(measured, said)[1]
+        bleu = Bleu(4).compute_score(measured, said, verbose=0)[1][3]
     return {"image_id": ids, "cider": list(cider), "rouge": list(rouge), "bleu": list(bleu)}
 
 

@@ -34,7 +34,7 @@ BACK = 300.0
 
 @dataclass(frozen=True)
 class Metric:
-    """What a metric costs."""
+    """Cost of a metric."""
 
     name: str
     seconds: float

@@ -1,7 +1,7 @@
 """Scene graphs per second.
 
 30,000 different captions are parsed by spaCy and cidery's rules, in one process and in as many as
-there are cores (at most 4), then read again from the graphs kept on disk; memory is that of all
+there are cores (at most 4), then read again from the graphs cached on disk; memory is that of all
 processes together, with spaCy and its pipeline (on Linux). There is nothing to compare with: the
 original needs a download and 8 GB.
 """
@@ -91,7 +91,7 @@ def main() -> None:
             ("parsed in one process", False, 1),
             ("parsed by several processes", False, 0),
             ("the same again, processes are there", False, 0),
-            ("parsed and kept", True, 0),
+            ("parsed and cached", True, 0),
             ("read from disk", True, 0),
         ):
             start, worked = time.perf_counter(), time.process_time()

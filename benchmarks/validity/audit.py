@@ -51,11 +51,11 @@ class System:
 
     def take(self, count: int) -> System:
         """Return its first images; 0: all."""
-        kept = list(self.captions)[: count or None]
+        chosen = list(self.captions)[: count or None]
         return replace(
             self,
-            captions={i: self.captions[i] for i in kept},
-            references={i: self.references[i] for i in kept},
+            captions={i: self.captions[i] for i in chosen},
+            references={i: self.references[i] for i in chosen},
         )
 
 
@@ -165,12 +165,12 @@ Words = list[str]
 
 @dataclass
 class Task:
-    """What is scored: words of both sides, image by image, and how."""
+    """Scored words of both sides, image by image, and settings."""
 
     captions: dict[str, Words]
     references: dict[str, list[Words]]
     documents: Sequence[Sequence[Words]] | None = None
-    """What weights are counted on: groups of captions; None: the references."""
+    """Groups of captions for document frequencies; None: the references."""
     document_count: int | None = None
     counts: Mapping[tuple[str, ...], int] | None = None
     clip: bool = True
@@ -611,7 +611,7 @@ METRICS = (["cider"], ["cider", "bleu-4"], ["cider", "bleu-4", "rouge-l"])
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the audit said of planted mistakes."""
+    """Results of the audit for planted mistakes."""
 
     name: str
     system: str
@@ -623,7 +623,7 @@ class Outcome:
 
     @property
     def hit(self) -> bool:
-        """Whether they are named first."""
+        """True if they are ranked first."""
         return self.rank == 1
 
 
@@ -726,11 +726,11 @@ def main() -> None:
         if chosen.only and chosen.only not in "right":
             break
         system = systems[number % len(systems)]
-        kept = list(system.captions)[number * 7 :]
+        chosen = list(system.captions)[number * 7 :]
         part = replace(
             system,
-            captions={image: system.captions[image] for image in kept},
-            references={image: system.references[image] for image in kept},
+            captions={image: system.captions[image] for image in chosen},
+            references={image: system.references[image] for image in chosen},
         )
         note("right", try_right(part, METRICS[number % 3], 3 + number % 2, number % 4 == 3))
     print()

@@ -86,8 +86,8 @@ def read_captions() -> tuple[list[str], list[list[str]]]:
         return content["captions"], content["objects"]
     references = cidery.read_references(bundled.path("references.json"))
     captions = cidery.read_candidates(bundled.path("system_a.json"))
-    told = [" . ".join(references[image]) for image in captions]
-    return [*captions.values()] * 70, find_categories(told) * 70
+    texts = [" . ".join(references[image]) for image in captions]
+    return [*captions.values()] * 70, find_categories(texts) * 70
 
 
 def main() -> None:

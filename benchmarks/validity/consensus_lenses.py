@@ -101,7 +101,7 @@ def judge(judged: Judgments, scored: Sequence[dict[int, float]]) -> dict[str, fl
     if found.name == "thumb":
         written = np.asarray(found.systems)[found.rows[some]] != HUMAN
         both = {"r": written, "r with human captions": np.ones(len(some), np.bool_)}
-        return {name: _find(scores[kept], ratings[kept], "pearson") for name, kept in both.items()}
+        return {name: _find(scores[rows], ratings[rows], "pearson") for name, rows in both.items()}
     if found.name == EXPERT:
         return {"tau_c": _find(scores, ratings, "tau_c")}
     parts = [judged.thirds[some] == third for third in range(fit_lens.THIRDS)]

@@ -69,8 +69,10 @@ def show_counts(thumb: Ratings, encoder: str, written: NDArray[np.bool_]) -> Non
     groups = [list(group) for group in judged.references]
     people = {
         int(document): caption
-        for caption, document, kept in zip(judged.captions, judged.documents, written, strict=True)
-        if not kept
+        for caption, document, is_machine in zip(
+            judged.captions, judged.documents, written, strict=True
+        )
+        if not is_machine
     }
     fewest = min(map(len, groups))
     for count in range(1, fewest):

@@ -50,7 +50,7 @@ class Case:
     kind: str
     """Of the quantities: mean, difference or wins."""
     systems: int
-    """How many a quantity has."""
+    """Number of items of a quantity."""
     judged: tuple[int, ...]
     settings: Settings
 

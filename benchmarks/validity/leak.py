@@ -50,7 +50,7 @@ class Server:
     rules: dict[str, Any]
     approved: int
     sliced: bool = False
-    """Whether every sixth image is scored apart, too."""
+    """Score every sixth image separately, too."""
     phases: int = 1
     """With the same references."""
     sent: int = 0

@@ -33,7 +33,7 @@ from cidery.statistics import Floats, LengthControl
 
 SYSTEMS = ("m2_transformer", "blip2", "llava_brief", "llava_default")
 ASKED = {"precision": "precision", "recall": "recall", "total": "f"}
-"""What people were asked, and which measure of claims should go with it."""
+"""Questions of the judges, and the measure of claims that corresponds to each."""
 PARAGRAPH = 80
 """Words."""
 SHIPPED = (0.2, 0.8, 0.6)
@@ -111,8 +111,8 @@ def cross_validate(folder: Path) -> None:
         verdicts.MIN_COSINE, verdicts.MAX_COSINE, verdicts.SENTENCE_WEIGHT = low, high, sentence
         scores[low, high, sentence] = judged = {measure: [] for measure in ASKED.values()}
         for row in rows:
-            told = [read[text] for text in row["references"]]
-            found = verdicts.ReferenceStatements(told, same, claims.find_modifier_share).judge(
+            supported = [read[text] for text in row["references"]]
+            found = verdicts.ReferenceStatements(supported, same, claims.find_modifier_share).judge(
                 read[row["caption"]]
             )
             for measure, values in judged.items():
@@ -181,18 +181,18 @@ def try_false(file: Path, each: int, seed: int) -> None:
         better = scores[0::2] > scores[1::2]
         for rule in (*RULES, ""):
             chosen = [n for n, case in enumerate(cases) if rule in ("", case.rule)]
-            told = [n for n in chosen if is_told(cases[n])]
+            supported = [n for n in chosen if is_supported(cases[n])]
             print(
                 f"{rule or 'all':20}{sentences:10}{len(chosen):10}"
-                f"{100 * better[chosen].mean():13.1f}%{100 * better[told].mean():11.1f}%"
+                f"{100 * better[chosen].mean():13.1f}%{100 * better[supported].mean():11.1f}%"
             )
 
 
-def is_told(case: FalseCaption) -> bool:
-    """Tell whether a reference has a word that the wrong caption lost, if it lost any."""
+def is_supported(case: FalseCaption) -> bool:
+    """Return True if a reference has a word that the wrong caption lost, or if it lost none."""
     right, wrong = (set(text.lower().rstrip(".").split()) for text in (case.right, case.wrong))
-    told = set(" ".join(case.references).lower().replace(".", " ").split())
-    return not right - wrong or bool((right - wrong) & told)
+    supported = set(" ".join(case.references).lower().replace(".", " ").split())
+    return not right - wrong or bool((right - wrong) & supported)
 
 
 def measure_speed(folder: Path, count: int) -> None:

@@ -68,7 +68,7 @@ def measure(case: Case, images: int, draws: int, *, scaled: bool) -> tuple[float
     return held / draws, width / draws
 
 
-def look(studies: int, *, scaled: bool) -> list[float]:
+def count_false_alarms(studies: int, *, scaled: bool) -> list[float]:
     """Return the share of studies that are ever wrong, by the first look."""
     rng = np.random.default_rng(3)
     given = np.asarray([*NO_DIFFERENCE])
@@ -104,7 +104,7 @@ def main() -> None:
                 flush=True,
             )
     print("\n| looks from | without a scale | with `--scale 1 5` |\n|---:|---:|---:|")
-    bare, sure = (look(options.studies, scaled=scaled) for scaled in (False, True))
+    bare, sure = (count_false_alarms(options.studies, scaled=scaled) for scaled in (False, True))
     for first, without, found in zip(FIRST_LOOKS, bare, sure, strict=True):
         print(f"| {first} images | {100 * without:.1f} | {100 * found:.1f} |")
 

@@ -35,7 +35,7 @@ from cidery.metrics.spice.tuple_rules import read_graph
 from cidery.statistics import Floats
 
 REACH = 12
-"""How far from ours the original's number of reference tuples is looked for."""
+"""Range in which the original's number of reference tuples is searched."""
 
 
 class Systems:
@@ -140,10 +140,10 @@ def show_errors(systems: Systems) -> None:
     print("\nchosen by one system, measured on another")
     for one, other in product(range(len(systems.names)), repeat=2):
         if one != other:
-            kept = [error for error in PARSER_ERRORS if gains[error][one, 0] > 0]
-            r = systems.correlate(kept)[other, 0]
+            useful = [error for error in PARSER_ERRORS if gains[error][one, 0] > 0]
+            r = systems.correlate(useful)[other, 0]
             print(
-                f"{systems.names[one]} -> {systems.names[other]}: {len(kept)} kept, r {r:.3f}; "
+                f"{systems.names[one]} -> {systems.names[other]}: {len(useful)} useful, r {r:.3f}; "
                 f"none {none[other, 0]:.3f}, all {whole[other, 0]:.3f}"
             )
 

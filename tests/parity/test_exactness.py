@@ -1,4 +1,4 @@
-"""The same numbers as the reference tools: live, and with their numbers kept here."""
+"""Equality with the reference tools: run live, and by recorded values."""
 
 from __future__ import annotations
 

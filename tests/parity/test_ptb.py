@@ -1,4 +1,4 @@
-"""The PTB tokenizer against the original's answers: kept ones, and live from the jar."""
+"""The PTB tokenizer against the original: recorded tokens, and the jar run live."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def test_only_bindings_know_python(path: Path) -> None:
     assert knows == path.name.startswith("bind")
 
 
-def test_make_check_tells_mypy_of_the_same_modules() -> None:
+def test_make_check_has_the_same_mypy_settings() -> None:
     """`make check` has settings of its own, without the app: a new package belongs in both."""
     of_app = {"confusable_homoglyphs.*", "huey.*", "knox.*", "studies_load"}
     of_companions = {"cidery_lab.*", "lab.tests.*", "server.tests.*"}
@@ -182,7 +182,7 @@ def test_make_check_tells_mypy_of_the_same_modules() -> None:
 
 
 def read_mypy_settings(file: Path) -> dict[str, dict[str, str]]:
-    """Return what mypy is told of modules, by their patterns."""
+    """Return the settings of mypy for modules, by pattern."""
     found: dict[str, dict[str, str]] = {}
     for override in parse_toml(file.read_text(encoding="utf-8"))["tool"]["mypy"]["overrides"]:
         for module in override.pop("module"):

@@ -1,1 +1,1 @@
-"""What tests share: servers, browsers, reference tools, made-up data."""
+"""Helpers of all tests: browsers, reference tools, generated data."""

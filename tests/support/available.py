@@ -1,4 +1,4 @@
-"""Whether the metrics of an extra can run here."""
+"""Availability of the metrics of an extra."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cidery.errors import DataError, MissingExtraError
 
 
 @cache
-def what_is_missing(extra: str | None) -> str:
-    """Return why metrics of that extra cannot run here; empty where they can."""
+def find_missing(extra: str | None) -> str:
+    """Return the reason why metrics of an extra cannot run here; empty if they can."""
     if extra in ("claims", "meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
         return "pycocoevalcap, which holds METEOR's data, is not installed"
     try:
@@ -31,5 +31,5 @@ def what_is_missing(extra: str | None) -> str:
 
 def skip_unless_available(extra: str | None) -> None:
     """Skip a test whose metrics cannot run here."""
-    if reason := what_is_missing(extra):
+    if reason := find_missing(extra):
         pytest.skip(reason)

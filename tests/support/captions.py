@@ -1,4 +1,4 @@
-"""Captions that the tests make themselves, and what hypothesis draws them from."""
+"""Generated captions, and strategies of hypothesis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs `cidery` commands in processes that have imported most of what they need already.
+"""Runs `cidery` commands in processes that have most modules imported already.
 
 Most of the time of a command on an installation is importing Django, NumPy and the like. The
 standard library's fork server imports them once; each command is a new process forked from it,
@@ -37,13 +37,13 @@ PRELOADED = [
     "psycopg",
     "scipy.stats",
 ]
-"""What does not read Django's settings, which differ from command to command."""
+"""Modules that do not read Django's settings, which differ between commands."""
 MODELS = "support.loaded_models"
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What came of a command."""
+    """Result of a command."""
 
     status: int
     stdout: str

@@ -1,4 +1,4 @@
-"""Evaluation harnesses as PyPI has them, each in a Python of its own."""
+"""Evaluation harnesses from PyPI, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Captions: TypeAlias = tuple[dict[int, str], dict[int, list[str]]]
 
 
 def run_harness(harness: str, side: str, captions: Captions, *names: str) -> dict[str, Any]:
-    """Return what harnesses find, with cidery in place or with what they find by themselves."""
+    """Return the scores of harnesses, with cidery or with their own code."""
     candidates, references = captions
     content = {"references": references, "candidates": candidates}
     done = subprocess.run(

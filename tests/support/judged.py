@@ -38,8 +38,8 @@ def pair_lines(references: dict[int, list[str]]) -> list[dict[str, Any]]:
 
 
 def write_pairs(path: Path, references: dict[int, list[str]]) -> Path:
-    kept = {image: group[1:] for image, group in references.items()}
-    return write_lines(path, reference_lines(kept) + pair_lines(references))
+    rest = {image: group[1:] for image, group in references.items()}
+    return write_lines(path, reference_lines(rest) + pair_lines(references))
 
 
 def write_triplets(path: Path, references: dict[int, list[str]]) -> Path:

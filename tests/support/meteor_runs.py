@@ -96,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Compared:
-    """How far a run here and a run of the jar agree."""
+    """Agreement of a run here with a run of the jar."""
 
     segments: int
     differences: list[str]
@@ -129,12 +129,12 @@ def measure(metric: cidery.Meteor, segments: Sequence[Segment]) -> Floats:
     tokenizer = Tokenizer("blanks", cut)
     sizes = [len(references) for _, references in segments]
     offsets = np.cumsum([0, *sizes]).astype(np.uint64)
-    told = tokenizer([text for _, references in segments for text in references])
-    references = TokenizedReferences(GroupedCaptions(told, offsets), tokenizer)
+    tokenized = tokenizer([text for _, references in segments for text in references])
+    references = TokenizedReferences(GroupedCaptions(tokenized, offsets), tokenizer)
     images = np.arange(len(segments), dtype=np.uint32)
-    said = TokenizedCandidates(tokenizer([candidate for candidate, _ in segments]), images)
+    candidates = TokenizedCandidates(tokenizer([candidate for candidate, _ in segments]), images)
     work = Workspace()
-    return metric.prepare(references, work).measure(said, work)
+    return metric.prepare(references, work).measure(candidates, work)
 
 
 def compare(run: Run, count: int, folder: Path, seed: int) -> Compared:

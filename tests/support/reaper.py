@@ -73,7 +73,7 @@ def find_marked(mark: str) -> set[int]:
 
 
 def is_running(process: int) -> bool:
-    """Tell whether a process lives; one that has ended and whose parent has not asked does not."""
+    """Return True if a process is running, False if it has ended or is a zombie."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -84,13 +84,13 @@ def is_running(process: int) -> bool:
 def end_marked(mark: str) -> None:
     """End the processes of a run; those that start others meanwhile are found at the next look."""
     deadline = time.monotonic() + GRACE_SECONDS
-    told: set[int] = set()
+    signaled: set[int] = set()
     while found := find_marked(mark):
         is_late = time.monotonic() > deadline
-        for process in found if is_late else found - told:
+        for process in found if is_late else found - signaled:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL if is_late else signal.SIGTERM)
-        told |= found
+        signaled |= found
         time.sleep(POLL_SECONDS / 4)
     shutil.rmtree(postgresql_folder(mark), ignore_errors=True)
     Path(f"{postgresql_folder(mark)}.lock").unlink(missing_ok=True)

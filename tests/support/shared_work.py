@@ -1,4 +1,4 @@
-"""What other processes are given to do in tests; they import it by this name."""
+"""Functions that worker processes run in tests; they import them from here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = tuple[int, int]
 
 
 class RefusedError(ValueError):
-    """What a helper may raise."""
+    """Error that a worker raises."""
 
 
 def square(number: int) -> Result:
@@ -57,7 +57,7 @@ class Helping:
     begun: Path
     work: Callable[[int], Result] = square
     waits: bool = False
-    """Whether it waits until the first process has begun too."""
+    """Wait until the first process has begun too."""
 
     def __call__(self, number: int) -> Result:
         self.begun.touch()

@@ -1,4 +1,4 @@
-"""Captions written as streams, and what a stream says of them."""
+"""Captions written as streams, and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make docs` does to pages on their way from Markdown to HTML.
+"""Hooks of MkDocs that convert the pages for `make docs`.
 
 Pages are written for GitHub as well. Three things differ in the site: the files of the repository's
 first folder are pages, links that leave docs/ lead to the repository, and equations are MathML,
@@ -59,7 +59,7 @@ def find_target(link: str, folder: str, page: str) -> str:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Set equations."""
+    """Convert equations to MathML."""
     return EQUATION.sub(lambda found: set_equation(found[1], found[2]), html)
 
 
