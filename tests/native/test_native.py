@@ -18,8 +18,8 @@ OPTIONS = {
     "address,undefined": ("-O0", "-fsanitize-undefined-trap-on-error"),
     "thread": ("-Og",),
 }
-"""Options that compile fastest. Undefined behavior ends the program by SIGILL without a message, since
-messages take a third of the compiler's time: compile without that option to read them."""
+"""Options that compile fastest. Undefined behavior ends the program by SIGILL without a message,
+since messages take a third of the compiler's time: compile without that option to read them."""
 MANY_INPUTS, SOME_INPUTS, FEW_INPUTS = 200, 60, 20
 SLOW = {"fuzz_encoder": SOME_INPUTS, "fuzz_rewards": 30}
 """Inputs with the address sanitizer, where each takes long."""
