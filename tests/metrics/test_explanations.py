@@ -19,7 +19,7 @@ from cidery.metrics.explanations import (
     split_loss,
     split_score,
 )
-from cidery.metrics.ngram.matches import find_common
+from cidery.metrics.ngram.matches import find_common, list_pairs, weigh_common
 from cidery.metrics.spice.matching import ReferenceScene
 
 REFERENCES = ["a dog is sleeping on a sofa", "the brown dog naps beside a pillow"]
@@ -147,6 +147,33 @@ class TestNgrams:
                     best = lengths[i, j] + 1 if word == there else 0
                     lengths[i + 1, j + 1] = max(best, lengths[i, j + 1], lengths[i + 1, j])
             assert len(places) == lengths[-1, -1]
+
+    def test_weighted_common_subsequences(self) -> None:
+        """A run of k words counts k ** 2; the words are those of the common subsequence."""
+        rng = np.random.default_rng(0)
+        for _ in range(60):
+            one, other = (list(rng.choice(list("abcd"), rng.integers(0, 12))) for _ in range(2))
+            places, added = weigh_common(one, other, 2.0)
+            assert all(one[i] == other[j] for i, j in places)
+            assert all(a > c and b > d for (a, b), (c, d) in pairwise(places))
+            run, expected = 0, []
+            previous = (-2, -2)
+            for i, j in reversed(places):
+                run = run + 1 if (i, j) == (previous[0] + 1, previous[1] + 1) else 1
+                expected.append(run**2 - (run - 1) ** 2)
+                previous = (i, j)
+            assert added[::-1] == expected
+        assert weigh_common(["a", "b", "x", "c"], ["a", "b", "c"], 2.0) == (
+            [(3, 2), (1, 1), (0, 0)],
+            [1.0, 3.0, 1.0],
+        )
+
+    def test_pairs_with_words_between(self) -> None:
+        words = ["a", "b", "c", "d"]
+        assert [places for _, places in list_pairs(words, 0)] == [(0, 1), (1, 2), (2, 3)]
+        assert len(list_pairs(words, 1)) == 5
+        assert len(list_pairs(words, None)) == 6
+        assert list_pairs(words, 1)[1] == (("a", "c"), (0, 2))
 
     @pytest.mark.parametrize("name", ["rouge-s:skip=none", "rouge-w"])
     def test_captions_too_long_to_compare_are_left_whole(self, name: str) -> None:

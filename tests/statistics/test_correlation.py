@@ -132,6 +132,7 @@ def test_pooled_rows() -> None:
     groups = np.repeat(np.arange(30), 3)
     rows = pearson_rows(scores, human, groups)
     assert rows.shape == (30, 6)
+    assert rows.sum(axis=0)[[1, 2, 5]] == pytest.approx([0, 90, 90])  # standardized scores
     pooled = float(pool_pearson(rows.sum(axis=0)))
     assert pooled == pytest.approx(scipy.stats.pearsonr(scores, human).statistic)
     assert float(pool_share(np.asarray([3.0, 4.0]))) == 0.75
