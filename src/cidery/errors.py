@@ -1,20 +1,20 @@
-"""What can go wrong, as one tree.
+"""Exceptions and warnings.
 
 ```
 CideryError
-├── InputError (ValueError)          what was given cannot be scored
-│   ├── FormatError                  a file cannot be understood; says which file and where in it
-│   └── MismatchError                the ids of candidates and references do not fit together
-├── SettingError (ValueError)        a setting has a value it cannot have
-├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
-├── DataError (ValueError)           compiled data, or what they are compiled from, are damaged
+├── InputError (ValueError)          captions cannot be scored
+│   ├── FormatError                  a file cannot be read; names the file and the place
+│   └── MismatchError                ids of candidates and references do not match
+├── SettingError (ValueError)        invalid value of a setting
+├── FrequenciesError (ValueError)    document frequencies cannot be read or used
+├── DataError (ValueError)           compiled data, or their sources, are damaged
 ├── ProcessError (RuntimeError)      a helper process was killed or could not be started
-├── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
-└── PluginError (ImportError)        what another package adds to cidery cannot be used
+├── MissingExtraError (ImportError)  an optional package is missing; names the extra
+└── PluginError (ImportError)        a plug-in of another package cannot be used
 
-UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
-└── LanguageWarning                  captions are written in a way that the settings do not fit
-SliceWarning (UserWarning)           slices and images do not fit together in every respect
+UnreliableWarning (UserWarning)      a score is unreliable
+└── LanguageWarning                  the settings do not fit the language of captions
+SliceWarning (UserWarning)           some ids of slices and images do not match
 ```
 
 `except CideryError` catches everything that this package raises on purpose. A file that does not
@@ -32,15 +32,15 @@ _PACKAGE = str(Path(__file__).resolve().parent)
 
 
 class CideryError(Exception):
-    """The root of everything that this package raises on purpose."""
+    """Base class of all exceptions of this package."""
 
 
 class InputError(CideryError, ValueError):
-    """What was given cannot be scored: a caption that is not text, an image without references."""
+    """Captions cannot be scored: one is not text, or an image has no references."""
 
 
 class FormatError(InputError):
-    """A file cannot be understood.
+    """A file cannot be read.
 
     The message begins with the file and the place, `results.json, entry 17: …`. Entries, rows and
     lines are counted from 1.
@@ -48,15 +48,15 @@ class FormatError(InputError):
 
 
 class MismatchError(InputError):
-    """The ids of candidates and references do not fit together."""
+    """The ids of candidates and references do not match."""
 
 
 class SettingError(CideryError, ValueError):
-    """A setting has a value that it cannot have."""
+    """A setting has an invalid value."""
 
 
 class FrequenciesError(CideryError, ValueError):
-    """Document frequencies cannot be read, or do not fit what they are used for."""
+    """Document frequencies cannot be read, or do not fit the metric or tokenizer."""
 
 
 class DataError(CideryError, ValueError):
@@ -72,7 +72,7 @@ class MissingExtraError(CideryError, ImportError):
 
     @classmethod
     def to(cls, purpose: str, *, package: str, extra: str) -> MissingExtraError:
-        """Return the error that says what the package is for and which extra installs it."""
+        """Return the error that names the purpose of a package and the extra that installs it."""
         return cls(
             f"{package} is needed to {purpose}; install it with: pip install 'cidery[{extra}]'",
             name=package,
@@ -84,19 +84,19 @@ class PluginError(CideryError, ImportError):
 
 
 class UnreliableWarning(UserWarning):
-    """A number can be computed, but should not be trusted."""
+    """A score is unreliable."""
 
 
 class LanguageWarning(UnreliableWarning):
-    """Captions are written in a way that the tokenizer, or a metric, cannot cope with."""
+    """The tokenizer, or a metric, does not fit the script or language of captions."""
 
 
 class SliceWarning(UserWarning):
-    """Slices and images do not fit together in every respect: what is left over is said."""
+    """Some ids of slices and images do not match; unmatched ids are listed."""
 
 
 class DataWarning(UserWarning):
-    """Compiled data had to be built again, or could not be kept."""
+    """Compiled data had to be built again, or could not be cached."""
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -159,7 +159,7 @@ class TestImages:
         assert "15 of 36 images" in found.notes[0]
 
     def test_nothing_in_common(self, files: tuple[Captions, References]) -> None:
-        with pytest.raises(MismatchError, match="nothing is left to score"):
+        with pytest.raises(MismatchError, match="nothing to score"):
             cidery.audit({"x": "a dog"}, files[1], {"cider": "1.0"})
 
 

@@ -124,11 +124,11 @@ def test_integers_match_the_strings_that_spell_them() -> None:
 
 @pytest.mark.parametrize("spelled", ["07", "+7", "7.0", " 7", "\u0667"])
 def test_other_spellings_do_not_match(spelled: str) -> None:
-    assert "no image is on both sides" in message({7: "a"}, {spelled: ["x"]})
+    assert "no ids match" in message({7: "a"}, {spelled: ["x"]})
 
 
 def test_spelling_counts_only_where_all_strings_are_integers() -> None:
-    assert "no image is on both sides" in message({7: "a"}, {"7": ["x"], "cat.jpg": ["y"]})
+    assert "no ids match" in message({7: "a"}, {"7": ["x"], "cat.jpg": ["y"]})
 
 
 def test_numpy_ids_become_plain_ones() -> None:
@@ -170,16 +170,15 @@ def test_an_image_with_no_candidate_in_its_list_lacks_candidates() -> None:
 
 def test_ids_of_different_kinds_are_shown_from_both_sides() -> None:
     assert message({391895: "x"}, {"val_391895.jpg": ["y"], "b.jpg": ["z"]}) == (
-        "no image is on both sides: candidates have integers such as 391895, references have "
-        "strings such as 'val_391895.jpg', 'b.jpg'; both sides must name the images alike"
+        "no ids match: candidates have integers such as 391895, references have "
+        "strings such as 'val_391895.jpg', 'b.jpg'; use the same ids on both sides"
     )
     assert "have ids such as 1, 'b'" in message({1: "x", "b": "y"}, {"c": ["z"]})
 
 
 def test_nothing_left_after_skipping_is_an_error() -> None:
     assert message({1: "x"}, {2: ["y"]}, missing="skip") == (
-        "nothing is left to score: no image has both candidates (candidates) and "
-        "references (references)"
+        "nothing to score: no image has both candidates (candidates) and references (references)"
     )
 
 
@@ -270,7 +269,7 @@ def test_half_a_surrogate_pair_is_refused() -> None:
         Corpus.build({"a": "x"}, references)
     assert str(caught.value) == (
         "references: caption 3 of image 'a' has half of a surrogate pair, which is not a valid "
-        r"character: 'cut \ud83d'; the text was cut or decoded wrongly"
+        r"character: 'cut \ud83d'; the text was truncated or decoded wrongly"
     )
 
 

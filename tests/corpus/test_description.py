@@ -149,7 +149,7 @@ class TestFilters:
         assert cidery.filter_references(told, single="first") == {"a": ["a dog"]}
 
     def test_what_cannot_be(self) -> None:
-        with pytest.raises(InputError, match="no image of 10 is left"):
+        with pytest.raises(InputError, match="none of 10 images match"):
             cidery.filter_references(self.LONG, most_words=1)
         with pytest.raises(SettingError, match="must be at least 1"):
             cidery.filter_references(self.LONG, most_words=0)

@@ -27,7 +27,7 @@ from cidery.engines import (
 from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.rewards import RewardPool
-from cidery.runtime import count_sharing, share_work
+from cidery.runtime import count_workers, share_work
 from support import clusters
 from support.example import Example
 from support.streams import (
@@ -138,11 +138,11 @@ def share_slow_work(engine: Engine) -> None:
     """What metrics share with helper processes goes to the cluster, and comes back in order."""
     chunks = [[number] for number in range(7)]
     with use_engine(engine):
-        assert count_sharing(1) == 4
+        assert count_workers(1) == 4
         found = list(share_work(chunks, clusters.fail_here, clusters.name_process, 1))
     assert [numbers for numbers, _ in found] == chunks
     assert os.getpid() not in {process for _, process in found}
-    assert count_sharing(1) == 1
+    assert count_workers(1) == 1
 
 
 def refuse_what_has_no_room(engine: Engine, references: dict[int, list[str]]) -> None:

@@ -463,7 +463,7 @@ def test_command_line(
     with monkeypatch.context() as stopped:
         stopped.setattr(streaming, "score_partition", press_ctrl_c)
         assert main(["score", *sides, *options]) == 130
-    assert "give the same command again" in capsys.readouterr().err
+    assert "rerun the same command" in capsys.readouterr().err
     assert main(["score", *sides, *options]) == 0  # folders are streams by themselves
     assert json.loads(capsys.readouterr().out)["images"] == 60
     assert list(Path("out").glob("part-*.parquet"))

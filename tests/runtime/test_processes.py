@@ -76,7 +76,7 @@ def test_an_error_in_a_helper_is_raised_here(
 def test_a_killed_helper_is_named_and_the_next_call_has_another(begun: Path) -> None:
     with pytest.raises(
         ProcessError,
-        match=r"^a helper process was killed while captions were parsed or cut, .*\(--threads 1\)$",
+        match=r"^a helper process was killed, .*\(--threads 1\)",
     ):
         list(share_work(range(4), Waiting(begun), Helping(begun, die), 1))
     begun.unlink()
@@ -90,7 +90,7 @@ def test_a_process_that_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> No
             raise BlockingIOError(11, "Resource temporarily unavailable")
 
     monkeypatch.setattr(processes, "_open_pool", lambda _: Full())
-    with pytest.raises(ProcessError, match=r"^a helper process could not be started .*Resource"):
+    with pytest.raises(ProcessError, match=r"^a helper process could not be started, .*Resource"):
         list(share_work(range(4), square, square, 5))
 
 

@@ -24,7 +24,7 @@ CAPTIONS = [
 def test_cut_as_a_list_is(tokenizer: str, chosen: slice) -> None:
     column = TextColumn(pa.array(CAPTIONS, pa.string())[chosen])
     cut = get_tokenizer(tokenizer)
-    expected, found = cut(CAPTIONS[chosen]), cut.cut_column(column)
+    expected, found = cut(CAPTIONS[chosen]), cut.tokenize_column(column)
     assert found.captions.tokens() == expected.captions.tokens()
     assert found.captions.vocabulary() == expected.captions.vocabulary()
     assert found.texts == CAPTIONS[chosen]
@@ -42,4 +42,4 @@ def test_a_sequence_of_captions() -> None:
 def test_nothing_at_all() -> None:
     column = TextColumn(pa.array([], pa.string()))
     assert list(column) == []
-    assert len(get_tokenizer("ptb").cut_column(column)) == 0
+    assert len(get_tokenizer("ptb").tokenize_column(column)) == 0

@@ -352,25 +352,25 @@ def test_segmenters_can_be_sent_to_other_processes() -> None:
 def test_helper_processes_cut_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     skip_unless_installed("jieba")
     pytest.importorskip("loky")
-    assert segmenters.count_helpers(segmenters.SHARE, 4) == 0
-    assert segmenters.count_helpers(3 * segmenters.SHARE, 2) == 1
+    assert segmenters.count_helpers(segmenters.CAPTIONS_PER_PROCESS, 4) == 0
+    assert segmenters.count_helpers(3 * segmenters.CAPTIONS_PER_PROCESS, 2) == 1
     assert segmenters.count_helpers(10**6, 1) == 0
-    monkeypatch.setattr(segmenters, "SHARE", 100)
-    monkeypatch.setattr(segmenters, "CHUNK", 20)
+    monkeypatch.setattr(segmenters, "CAPTIONS_PER_PROCESS", 100)
+    monkeypatch.setattr(segmenters, "CHUNK_CAPTIONS", 20)
     captions = [f"一个男人正在攀登第{number}座雪山。" for number in range(200)] * 2
     told: list[tuple[str, float]] = []
-    cut = segmenters.SegmenterCut("jieba", refuse)  # this process has none: helpers do the work
-    monkeypatch.setattr(cut, "cut_new", partial(segmenters.cut_there, "jieba"))
+    cut = segmenters.LoadedSegmenter("jieba", refuse)  # this process has none: helpers do the work
+    monkeypatch.setattr(cut, "tokenize_new", partial(segmenters.tokenize_in_helper, "jieba"))
     with use_progress(lambda what, share: told.append((what, share))):
-        shared = cut.cut_all(captions, threads=2)
+        shared = cut.tokenize_all(captions, threads=2)
     alone = get_tokenizer("jieba")
     assert shared == [tuple(alone.function(caption)) for caption in captions]  # type: ignore[misc]
     assert told[-1] == ("tokenizing captions with jieba", 1.0)
-    monkeypatch.setattr(cut, "cut_new", refuse)
-    assert cut.cut_all(captions, threads=2) == shared  # nothing is cut twice
-    monkeypatch.setattr(segmenters, "KEPT", 3)
-    monkeypatch.setattr(cut, "cut_new", lambda new: [(caption,) for caption in new])
-    assert cut.cut_all(["甲", "乙", "甲"], threads=1) == [("甲",), ("乙",), ("甲",)]
+    monkeypatch.setattr(cut, "tokenize_new", refuse)
+    assert cut.tokenize_all(captions, threads=2) == shared  # nothing is cut twice
+    monkeypatch.setattr(segmenters, "CACHE_SIZE", 3)
+    monkeypatch.setattr(cut, "tokenize_new", lambda new: [(caption,) for caption in new])
+    assert cut.tokenize_all(["甲", "乙", "甲"], threads=1) == [("甲",), ("乙",), ("甲",)]
 
 
 def refuse(_: object) -> list[str]:

@@ -1,7 +1,7 @@
-"""Corpus: images, their references and the candidates to score, matched and checked.
+"""Corpus: images with their references and candidates, matched and checked.
 
-All later steps work on flat lists and offsets and may trust them: every caption is text that UTF-8
-can hold, every image has a reference, every row has an image.
+Captions are in flat lists with offsets. Every caption is valid UTF-8, every image has a reference,
+every row has an image.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["FEW_IMAGES", "Candidates", "Corpus", "ImageId", "Missing", "Referenc
 Missing: TypeAlias = Literal["error", "skip"]
 
 FEW_IMAGES = 100
-"""Weights counted on fewer images are unreliable."""
+"""Minimum number of images for reliable document frequencies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,10 +79,10 @@ class Corpus:
             candidates: id -> caption, id -> captions, a list of captions, a list of lists of
                 captions, or `(id, caption)` tuples.
             references: id -> captions, or a list of lists of captions.
-            missing: What to do about images that lack candidates or references: raise
-                `MismatchError`, or leave them out.
-            candidates_name: What messages call the candidates, for instance their file.
-            references_name: What messages call the references.
+            missing: `"error"` raises a `MismatchError` for images without candidates or
+                references; `"skip"` leaves them out.
+            candidates_name: Name of the candidates in messages, for instance their file.
+            references_name: Name of the references in messages.
         """
         if missing not in ("error", "skip"):
             raise SettingError(f'missing is "error" or "skip", not {missing!r}')
@@ -101,7 +101,7 @@ class Corpus:
         if missing == "error" and not complete:
             raise sides.mismatch(ids, images, places)
         if not complete or not all(groups):
-            images, groups, ids, rows, places = _leave_out(images, groups, ids, rows, places)
+            images, groups, ids, rows, places = _drop_unmatched(images, groups, ids, rows, places)
             if not images:
                 raise sides.nothing_left()
 
@@ -114,26 +114,27 @@ class Corpus:
     def from_references(
         cls, references: References, *, references_name: str = "references"
     ) -> Corpus:
-        """Check references alone; the corpus has no candidates."""
+        """Return a corpus without candidates."""
         images, groups = group_references(references, references_name)
         Sides("candidates", references_name).check_references(images, groups)
         flat, offsets = _flatten(images, groups, references_name)
         return cls(tuple(images), flat, offsets, ScannedCaptions(), np.zeros(0, np.int64), [])
 
-    def only(self, images: Collection[ImageId]) -> Corpus:
-        """Return the corpus of those of its images."""
-        kept = [i for i, image in enumerate(self.images) if image in images]
+    def select(self, images: Collection[ImageId]) -> Corpus:
+        """Return the corpus of some of its images."""
+        selected_images = [i for i, image in enumerate(self.images) if image in images]
         place = np.full(len(self.images), -1, np.int64)
-        place[kept] = np.arange(len(kept))
+        place[selected_images] = np.arange(len(selected_images))
         rows = np.flatnonzero(place[self.candidate_images] >= 0)
         groups = [
-            self.references[self.reference_offsets[i] : self.reference_offsets[i + 1]] for i in kept
+            self.references[self.reference_offsets[i] : self.reference_offsets[i + 1]]
+            for i in selected_images
         ]
-        flat, offsets = _flatten([self.images[i] for i in kept], groups, "references")
+        flat, offsets = _flatten([self.images[i] for i in selected_images], groups, "references")
         places = place[self.candidate_images[rows]]
         places.setflags(write=False)
         return Corpus(
-            tuple(self.images[i] for i in kept),
+            tuple(self.images[i] for i in selected_images),
             flat,
             offsets,
             ScannedCaptions(self.candidates[i] for i in rows),
@@ -154,21 +155,21 @@ def _flatten(
     return flat, offsets
 
 
-def _leave_out(
+def _drop_unmatched(
     images: list[ImageId],
     groups: list[Sequence[str]],
     ids: list[ImageId],
     rows: list[str],
     places: NDArray[np.int64],
 ) -> tuple[list[ImageId], list[Sequence[str]], list[ImageId], list[str], NDArray[np.int64]]:
-    """Keep the images that have both candidates and references."""
-    kept = [place for place in np.unique(places[places >= 0]).tolist() if groups[place]]
-    kept_rows = np.flatnonzero(np.isin(places, kept))
-    selected = kept_rows.tolist()
+    """Return the images with candidates and references, and their captions."""
+    selected_images = [place for place in np.unique(places[places >= 0]).tolist() if groups[place]]
+    matched_rows = np.flatnonzero(np.isin(places, selected_images))
+    selected = matched_rows.tolist()
     return (
-        [images[place] for place in kept],
-        [groups[place] for place in kept],
+        [images[place] for place in selected_images],
+        [groups[place] for place in selected_images],
         [ids[row] for row in selected],
         [rows[row] for row in selected],
-        np.searchsorted(kept, places[kept_rows]).astype(np.int64),
+        np.searchsorted(selected_images, places[matched_rows]).astype(np.int64),
     )

@@ -1,4 +1,4 @@
-"""describe(): what a set of references is like, and which metric fits it."""
+"""describe(): statistics of references, and advice on metrics."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ PRACEGOVER_DEVIATION = 26.8
 WIDE_DEVIATION = FLICKR30K_DEVIATION
 """From here on lengths vary widely: the most that any set with several references has there."""
 
-FAR_APART = 15
+MIN_LENGTH_GAP = 15
 """Words. Where a caption is so much longer or shorter than the only reference, CIDEr-R agrees with
 people more often than CIDEr-D: PASCAL-50S, 73.8 % to 71.9 %, difference 1.9 [0.3, 3.7]; below 10
 words CIDEr-D is ahead by 0.1 to 0.5 (`benchmarks/run.py length_gaps`)."""
-VERY_WIDE_DEVIATION = FAR_APART / math.sqrt(2)
-"""Of lengths: two captions are then so far apart as a rule."""
+VERY_WIDE_DEVIATION = MIN_LENGTH_GAP / math.sqrt(2)
+"""Standard deviation at which two captions usually differ by `MIN_LENGTH_GAP` words."""
 
 _MOST_BINS = 16
 _BIN_WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -39,7 +39,7 @@ _BIN_WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class Bin:
-    """How many captions have `low` to `high` words, both included."""
+    """Number of captions with `low` to `high` words, inclusive."""
 
     low: int
     high: int
@@ -48,7 +48,7 @@ class Bin:
 
 @dataclass(frozen=True)
 class Spread:
-    """The smallest, mean and largest of some numbers, and their standard deviation."""
+    """Minimum, mean, maximum and standard deviation."""
 
     least: int
     mean: float
@@ -58,7 +58,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Description:
-    """What a set of references is like.
+    """Statistics of references.
 
     ```python
     description = cidery.describe({"a": ["a dog", "the dog"], "b": ["a cat"]})
@@ -73,30 +73,30 @@ class Description:
     length: Spread
     """Words per caption."""
     lengths: tuple[tuple[int, int], ...] = field(repr=False)
-    """How many captions have how many words: (words, captions), in order."""
+    """Number of captions by number of words: (words, captions), sorted."""
     histogram: tuple[Bin, ...]
-    """Captions by length, without gaps."""
+    """Captions by length, in adjacent bins."""
     vocabulary: int
-    """Different words."""
+    """Number of distinct words."""
     seen_once: int
-    """Words that occur once in all captions."""
+    """Number of words that occur once in all captions."""
     repeated: int
-    """Captions that say, word for word, what an earlier one of the same image says."""
+    """Number of captions with the words of an earlier one of the same image."""
     repeated_anywhere: int
-    """Captions that say, word for word, what an earlier one of any image says."""
+    """Number of captions with the words of an earlier one of any image."""
     empty: int
-    """Captions without a word."""
+    """Number of captions without words."""
     tokenizer: str
     scripts: tuple[ScriptCount, ...]
     """Captions by the script of most of their letters, the most frequent first."""
     language: str | None
-    """The code of the captions' language, where their script or py3langid tells it."""
+    """Code of the language, if the script or py3langid determines it."""
     problems: tuple[str, ...]
-    """What the tokenizer cannot cope with, a sentence each."""
+    """Problems in the writing of captions, a sentence each."""
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What to mind when scoring against these references, a sentence each."""
+        """Advice on scoring against these references, a sentence each."""
         found = [self._advise_metric()]
         found.extend(self.problems)
         if self.images < FEW_IMAGES:
@@ -116,7 +116,7 @@ class Description:
 
     @property
     def is_english(self) -> bool:
-        """Whether captions may be English, as far as their script and py3langid tell."""
+        """True if captions may be English, judging by script and py3langid."""
         scripts = [share.script for share in self.scripts[:1]]
         return self.tokenizer.startswith("ptb") and (
             self.language == "en" or (self.language is None and scripts in ([], ["Latin"]))
@@ -128,7 +128,7 @@ class Description:
         They advise it for a single reference too. PASCAL-50S, whose captions are short, does not
         bear this out: with one reference, CIDEr-D agrees with people on 73.0 % of all pairs and
         CIDEr-R on 72.6 % (`cidery meta pascal-50s … -m cider-d -m cider-r --references 1`). It is
-        CIDEr-R where lengths differ by `FAR_APART` words.
+        CIDEr-R where lengths differ by `MIN_LENGTH_GAP` words.
         """
         deviation = f"sd {self.length.deviation:.1f}; COCO {COCO_DEVIATION}, "
         deviation += f"Flickr30k {FLICKR30K_DEVIATION}, #PraCegoVer {PRACEGOVER_DEVIATION}"
@@ -138,7 +138,7 @@ class Description:
             return (
                 f"lengths vary widely ({deviation}) and there is one reference per image: "
                 f"prefer cider-r, which agrees with people more often where lengths differ by "
-                f"{FAR_APART} words or more"
+                f"{MIN_LENGTH_GAP} words or more"
             )
         if single and not wide:
             return (
@@ -168,14 +168,14 @@ def describe(
     threads: int = 0,
     references_name: str = "references",
 ) -> Description:
-    """Describe references: how many, how long, which words, and what to mind in scoring.
+    """Return statistics of references and advice on metrics.
 
     Args:
         references: id -> captions, or a list of lists.
-        tokenizer: what cuts captions into words; by default that of the language, or `"ptb"`.
+        tokenizer: as for `score`. Default: that of the language, or `"ptb"`.
         language: a code such as `"zh"`.
-        threads: 0 means one per core.
-        references_name: what messages call the references.
+        threads: maximum number of threads; 0 means one per core.
+        references_name: name of the references in messages.
 
     ```python
     cidery.describe({"a": ["a dog runs", "a dog"]}).advice

@@ -1,4 +1,4 @@
-"""filter_references(): the subsets of a data set by the length of its captions."""
+"""filter_references(): subsets of a data set by the length of its captions."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def filter_references(
 ) -> dict[ImageId, list[str]]:
     """Return the references of images whose longest caption has a certain length.
 
-    So are the subsets of Santos, Colombini, Avila 2021, section 6.2, made. The settings apply in
-    their order here.
+    As the subsets of Santos, Colombini, Avila 2021, section 6.2. Settings apply in the order of
+    the parameters.
 
     Args:
         references: id -> captions, or a list of lists.
@@ -36,9 +36,9 @@ def filter_references(
             third quartile of such lengths, both included (MS COCO - Subset): lengths vary more.
         single: keep one reference of each image: the longest, of equally long ones the first
             (MS COCO - Subset, single reference), or the first.
-        tokenizer: what cuts captions into words, as for `score`.
+        tokenizer: as for `score`.
         language: as for `score`.
-        references_name: what messages call the references.
+        references_name: name of the references in messages.
 
     ```python
     cidery.filter_references({"a": ["a dog", "a big dog runs"]}, single="longest")
@@ -49,22 +49,22 @@ def filter_references(
     if single not in (None, "longest", "first"):
         raise SettingError(f"single (--single) must be 'longest' or 'first', not {single!r}")
     corpus = Corpus.from_references(references, references_name=references_name)
-    cut = choose_tokenizer(tokenizer, language)
-    bounds = cut(corpus.references).form(SPLIT).offsets().astype(np.int64)
+    tokenize = choose_tokenizer(tokenizer, language)
+    bounds = tokenize(corpus.references).form(SPLIT).offsets().astype(np.int64)
     words = np.diff(bounds)
     starts = corpus.reference_offsets[:-1]
     longest = np.maximum.reduceat(words, starts)
-    kept = np.ones(len(corpus.images), bool)
+    selected = np.ones(len(corpus.images), bool)
     if most_words is not None:
-        kept &= longest <= most_words
-    if outer_quartiles and kept.any():
-        low, high = np.quantile(longest[kept], (0.25, 0.75))
-        kept &= (longest < low) | (longest > high)
-    if not kept.any():
-        raise InputError(f"{references_name}: no image of {len(kept)} is left; ask for less")
+        selected &= longest <= most_words
+    if outer_quartiles and selected.any():
+        low, high = np.quantile(longest[selected], (0.25, 0.75))
+        selected &= (longest < low) | (longest > high)
+    if not selected.any():
+        raise InputError(f"{references_name}: none of {len(selected)} images match; ask for less")
     ends = corpus.reference_offsets[1:]
     found: dict[ImageId, list[str]] = {}
-    for place in np.flatnonzero(kept).tolist():
+    for place in np.flatnonzero(selected).tolist():
         start, end = int(starts[place]), int(ends[place])
         if single is not None:
             start += int(words[start:end].argmax()) if single == "longest" else 0

@@ -1,4 +1,4 @@
-"""Image ids: which are allowed, and how those of two sides match."""
+"""Image ids: checks, and matching of two sides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INTEGER = re.compile(r"-?[0-9]+")
 
 
 def check_ids(ids: list[Any], name: str) -> list[ImageId]:
-    """Return the ids as `str` and `int`, which is what they nearly always are."""
+    """Return ids as `str` and `int`; raise an InputError for other types."""
     if set(map(type, ids)) <= {str, int}:
         return ids
     for image in ids:
@@ -68,7 +68,7 @@ def _index_exactly(images: Sequence[ImageId]) -> dict[ImageId, int]:
 
 
 def spell_integers(ids: Sequence[ImageId]) -> bool:
-    """Tell whether all ids are strings that spell integers."""
+    """Return True if all ids are strings that spell integers."""
     if set(map(type, ids)) != {str}:
         return False
     spelled = "".join(map(str, ids))

@@ -1,4 +1,4 @@
-"""The forms in which captions are given, each turned into lists, and what captions must be."""
+"""Captions as users pass them: dicts, lists, tuples and arrays become checked lists."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def group_references(given: Any, name: str) -> tuple[list[ImageId], list[Sequenc
 
 
 def _as_captions(value: Any, image: ImageId, name: str) -> Sequence[str]:
-    """Return one image's references as a list; a bare string would be read letter by letter."""
+    """Return the references of an image as a list; refuse a bare string."""
     if isinstance(value, str):
         raise InputError(
             f"{name}: image {image!r} has a bare string, expected a list of captions; "
@@ -73,19 +73,19 @@ def list_candidates(given: Any, name: str) -> tuple[list[ImageId], list[str]]:
 
 
 def _as_group(value: Any) -> Sequence[str]:
-    """Return one image's candidates, of which there may be one without a list."""
+    """Return the candidates of an image, which may be a single string."""
     if isinstance(value, list | tuple):
         return value
     return list(value.tolist()) if _is_array(value) else (value,)
 
 
 def are_rows(given: Any) -> bool:
-    """Tell `(id, caption)` tuples from lists of captions: a tuple is a row, a list is a group."""
+    """Return True for a list of `(id, caption)` tuples."""
     return isinstance(given, list | tuple) and len(given) > 0 and isinstance(given[0], tuple)
 
 
 def _is_array(value: Any) -> bool:
-    """Tell NumPy arrays and pandas series from NumPy scalars and text."""
+    """Return True for NumPy arrays and pandas series."""
     return hasattr(value, "tolist") and hasattr(value, "__len__") and not isinstance(value, str)
 
 
@@ -128,7 +128,7 @@ def check_captions(
             if _SURROGATE.search(caption):
                 raise InputError(
                     f"{place} has half of a surrogate pair, which is not a valid character: "
-                    f"{_shorten(caption)!a}; the text was cut or decoded wrongly"
+                    f"{_shorten(caption)!a}; the text was truncated or decoded wrongly"
                 ) from None
         raise
 

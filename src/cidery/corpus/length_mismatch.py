@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cidery.corpus.corpus import Corpus
-from cidery.corpus.description import FAR_APART, Description
+from cidery.corpus.description import MIN_LENGTH_GAP, Description
 
 LENGTH_ROBUST_METRICS = "consensus, bertscore-recall or meteor"
 """Metrics that rank paragraphs reliably; figures are in docs/long-captions.md."""
@@ -30,11 +30,13 @@ class LengthGap:
     @property
     def is_wide(self) -> bool:
         """True if captions and references differ in kind."""
-        return self.difference >= FAR_APART
+        return self.difference >= MIN_LENGTH_GAP
 
     def __str__(self) -> str:
         medians = self.captions, self.references
-        kinds = ["paragraphs" if median >= 2 * FAR_APART else "sentences" for median in medians]
+        kinds = [
+            "paragraphs" if median >= 2 * MIN_LENGTH_GAP else "sentences" for median in medians
+        ]
         if kinds[0] == kinds[1]:
             kinds = (
                 ["longer", "shorter"] if self.captions > self.references else ["shorter", "longer"]
@@ -71,7 +73,7 @@ def may_have_length_gap(corpus: Corpus) -> bool:
     candidates, references = (
         captions.character_counts for captions in (corpus.candidates, corpus.references)
     )
-    return bool(np.median(_find_differences(corpus, candidates, references)) >= 2 * FAR_APART)
+    return bool(np.median(_find_differences(corpus, candidates, references)) >= 2 * MIN_LENGTH_GAP)
 
 
 def find_length_mismatch(descriptions: Mapping[str, Description]) -> list[str]:
@@ -83,7 +85,7 @@ def find_length_mismatch(descriptions: Mapping[str, Description]) -> list[str]:
     """
     lengths = {file: found.length.mean for file, found in descriptions.items()}
     short, long = min(lengths, key=lengths.__getitem__), max(lengths, key=lengths.__getitem__)
-    if lengths[long] - lengths[short] < FAR_APART:
+    if lengths[long] - lengths[short] < MIN_LENGTH_GAP:
         return []
     return [
         f"captions of {long} have {lengths[long]:.0f} words, those of {short} "

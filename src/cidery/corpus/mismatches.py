@@ -1,4 +1,4 @@
-"""What does not fit between candidates and references, and how messages say it."""
+"""Errors about candidates and references that do not match."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The names of both sides, and the messages that need both."""
+    """Names of candidates and references in messages."""
 
     candidates: str
     references: str
 
     def check_kinds(self, candidates: Any, references: Any) -> None:
-        """Refuse lists of different length, and a list against ids."""
+        """Raise a MismatchError for lists of different length, and for a list against ids."""
         by_position = not isinstance(candidates, Mapping) and not are_rows(candidates)
         if by_position and isinstance(references, Mapping):
             raise MismatchError(
                 f"{self.candidates} are a list, which matches by position, but {self.references} "
-                "have ids; give both as lists or both by id"
+                "have ids; pass both as lists or both by id"
             )
         if not by_position and not isinstance(references, Mapping):
             raise MismatchError(
                 f"{self.candidates} have ids, but {self.references} are a list, which matches by "
-                "position; give both as lists or both by id"
+                "position; pass both as lists or both by id"
             )
         if by_position and len(candidates) != len(references):
             raise MismatchError(
@@ -45,7 +45,7 @@ class Sides:
             )
 
     def check_references(self, images: list[ImageId], groups: list[Sequence[str]]) -> None:
-        """Refuse images whose list of references is empty."""
+        """Raise a MismatchError for images with an empty list of references."""
         if all(groups):
             return
         empty = [image for image, group in zip(images, groups, strict=True) if not group]
@@ -55,31 +55,31 @@ class Sides:
     def mismatch(
         self, ids: list[ImageId], images: list[ImageId], places: NDArray[np.int64]
     ) -> MismatchError:
-        """Return the error for images on one side only."""
+        """Return the error for images without candidates or references."""
         if places.max() < 0:
             return self._nothing_matches(ids, images)
-        alone = list(dict.fromkeys(ids[row] for row in np.flatnonzero(places < 0)))
-        without = [images[place] for place in np.setdiff1d(np.arange(len(images)), places)]
+        no_references = list(dict.fromkeys(ids[row] for row in np.flatnonzero(places < 0)))
+        no_candidates = [images[place] for place in np.setdiff1d(np.arange(len(images)), places)]
         parts = []
-        if alone:
-            what = _count(alone, len(set(ids)), "candidates but no references")
+        if no_references:
+            what = _count(no_references, len(set(ids)), "candidates but no references")
             parts.append(f"{what} ({self.candidates}, row {int(places.argmin()) + 1})")
-        if without:
-            what = _count(without, len(images), "references but no candidates")
+        if no_candidates:
+            what = _count(no_candidates, len(images), "references but no candidates")
             parts.append(f"{what} ({self.references})")
-        return MismatchError("; ".join((*parts, _advice(alone + without))))
+        return MismatchError("; ".join((*parts, _advice(no_references + no_candidates))))
 
     def _nothing_matches(self, ids: list[ImageId], images: list[ImageId]) -> MismatchError:
         return MismatchError(
-            f"no image is on both sides: {self.candidates} have {_describe(ids)}, "
-            f"{self.references} have {_describe(images)}; both sides must name the images alike"
+            f"no ids match: {self.candidates} have {_describe(ids)}, {self.references} have "
+            f"{_describe(images)}; use the same ids on both sides"
         )
 
     def nothing_left(self) -> MismatchError:
-        """Return the error for a corpus from which everything was left out."""
+        """Return the error for a corpus no_candidates matching images."""
         return MismatchError(
-            f"nothing is left to score: no image has both candidates ({self.candidates}) and "
-            f"references ({self.references})"
+            f"nothing to score: no image has both candidates ({self.candidates}) and references "
+            f"({self.references})"
         )
 
 

@@ -76,7 +76,7 @@ def count_partition(task: CountTask) -> dict[str, Any]:
         },
     }
     if task.orders and partition.images and (task.missing == "skip" or not _has_unmatched(content)):
-        tokenized = task.tokenizer.cut_column(partition.references, 1)
+        tokenized = task.tokenizer.tokenize_column(partition.references, 1)
         for stemmer, order in task.orders.items():
             form = stem_form(stemmer)
             offsets = partition.reference_offsets.astype(np.uint64)

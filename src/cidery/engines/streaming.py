@@ -121,7 +121,7 @@ def _measure(
     frequencies: str | DocumentFrequencies | CountedFrequencies,
 ) -> dict[str, Floats]:
     """Return the rows of each metric."""
-    tokenize = pipeline.tokenizer.cut_column
+    tokenize = pipeline.tokenizer.tokenize_column
     offsets = partition.reference_offsets.astype(np.uint64)
     groups = GroupedCaptions(tokenize(partition.references, 1), offsets)
     references = TokenizedReferences(groups, pipeline.tokenizer, frequencies, partition.images)

@@ -37,7 +37,7 @@ from cidery.files.fields import (
     may_be_captions,
     spell_fields,
 )
-from cidery.files.plugin_formats import has_format, read_foreign
+from cidery.files.plugin_formats import has_format, read_plugin_format
 from cidery.files.sources import (
     Readable,
     Source,
@@ -140,7 +140,7 @@ class Reader:
         if container in ("parquet", "arrow"):
             return self.pick(read_arrow(content, container, self._columns(rows), rows), rows)
         if container not in ("json", *FORMATS):
-            return self.pick(read_foreign(container, content, name), source)
+            return self.pick(read_plugin_format(container, content, name), source)
         text = decode(content, source)
         if container in ("csv", "tsv"):
             return self.pick(parse_csv(text, "\t" if container == "tsv" else None, rows), rows)

@@ -566,6 +566,6 @@ def _check_text(what: str, text: str, index: int, source: Source) -> None:
     except UnicodeEncodeError:
         source.fail(
             f"the {what} has half of a surrogate pair, which is not a valid character: "
-            f"{text!r:.60}; the text was cut or decoded wrongly",
+            f"{text!r:.60}; the text was truncated or decoded wrongly",
             index=index,
         )

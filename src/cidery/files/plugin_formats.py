@@ -13,7 +13,7 @@ def has_format(name: str) -> bool:
     return bool(name) and load_plugin("format", name) is not None
 
 
-def read_foreign(name: str, content: bytes, file: str) -> list[Any]:
+def read_plugin_format(name: str, content: bytes, file: str) -> list[Any]:
     """Return the records of a file in a format that another package adds."""
     loaded = load_plugin("format", name)
     if loaded is None:

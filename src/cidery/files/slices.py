@@ -28,7 +28,7 @@ from cidery.files.containers import (
     recognize,
 )
 from cidery.files.fields import CAPTION_FIELDS, ID_FIELDS, spell_fields
-from cidery.files.plugin_formats import read_foreign
+from cidery.files.plugin_formats import read_plugin_format
 from cidery.files.sources import Readable, Source, decode, read_bytes, shorten
 
 KNOWN_FIELDS = ("slice", "slices", "domain", "domains", "tag", "tags", "group", "groups")
@@ -179,7 +179,7 @@ def _read(
         table = _Table(read_arrow(content, container, choose, rows), rows)
         return _pick([table], field, id_field, source)
     if container not in ("json", "jsonl", "csv", "tsv"):
-        records = read_foreign(container, content, source.name)
+        records = read_plugin_format(container, content, source.name)
         return _pick([_Table(records, source)], field, id_field, source)
     text = decode(content, source)
     if container in ("csv", "tsv"):

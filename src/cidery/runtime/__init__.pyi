@@ -3,7 +3,7 @@ from .parent_process import end_with_parent as end_with_parent
 from .processes import Runner as Runner
 from .processes import can_start_processes as can_start_processes
 from .processes import count_cores as count_cores
-from .processes import count_sharing as count_sharing
+from .processes import count_workers as count_workers
 from .processes import current_runner as current_runner
 from .processes import run_with as run_with
 from .processes import share_work as share_work

@@ -1,4 +1,4 @@
-"""A process that does not outlive the one that started it, however that one ended."""
+"""End a process together with its parent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLL_SECONDS = 1.0
 
 
 def end_with_parent() -> None:
-    """Watch the parent from now on; when it is gone, end this process as SIGTERM would."""
+    """Send SIGTERM to this process when its parent has ended."""
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
 
 

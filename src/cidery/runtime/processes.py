@@ -1,8 +1,8 @@
-"""Work shared with other processes: spaCy and segmenters use one core, files hold many captions.
+"""Work shared with helper processes, for packages that use one core: spaCy, segmenters.
 
-The processes are those of loky. They are started as programs are, so that no lock of a thread is
-copied and scripts need no `if __name__ == "__main__"`. They are kept for the next call, and end
-after `IDLE` seconds without work, or together with this process.
+The processes are those of loky, which are not forked: no lock is copied, and scripts need no
+`if __name__ == "__main__"`. They are reused, and end after `IDLE_SECONDS` without work, or together
+with this process.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-IDLE = 20
-"""Seconds after which a process without work ends."""
+IDLE_SECONDS = 20
+"""Idle time after which a helper process ends."""
 
 # Processes hold no results, so the key is all that a pool depends on: this process (a fork of it
 # must not use its pools) and the number of processes.
@@ -40,12 +40,12 @@ _opening = Lock()
 
 @dataclass(frozen=True)
 class Runner:
-    """Something other than helper processes that shares work: it runs a function on many tasks."""
+    """Alternative to helper processes, such as a cluster."""
 
     run: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-    """Yields results in any order."""
+    """Runs a function on tasks, and yields results in any order."""
     workers: int
-    """How many tasks run at a time."""
+    """Number of tasks that run at a time."""
 
 
 _runner: ContextVar[Runner | None] = ContextVar("runner", default=None)
@@ -53,7 +53,7 @@ _runner: ContextVar[Runner | None] = ContextVar("runner", default=None)
 
 @contextmanager
 def run_with(runner: Runner) -> Iterator[None]:
-    """Have what is shared inside the block run there, and not in helper processes."""
+    """Use a runner instead of helper processes inside the block."""
     token = _runner.set(runner)
     try:
         yield
@@ -62,12 +62,12 @@ def run_with(runner: Runner) -> Iterator[None]:
 
 
 def current_runner() -> Runner | None:
-    """Return what `run_with` set."""
+    """Return the runner of the innermost `run_with`."""
     return _runner.get()
 
 
-def count_sharing(wanted: int) -> int:
-    """Return among how many work can be shared: `wanted` processes, or a runner and this one."""
+def count_workers(wanted: int) -> int:
+    """Return the number of workers: `wanted` processes, or those of the runner and this one."""
     runner = current_runner()
     if runner is not None:
         return runner.workers + 1
@@ -89,13 +89,13 @@ def _run_in_order(runner: Runner, function: Callable[[T], R], chunks: Sequence[T
 
 
 def can_start_processes() -> bool:
-    """Tell whether this process may have others: frozen programs and daemonic processes may not."""
+    """Return False in frozen programs and daemonic processes."""
     frozen = not sys.executable or getattr(sys, "frozen", False)
     return not frozen and not multiprocessing.current_process().daemon
 
 
 def count_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -109,12 +109,12 @@ def share_work(
     Inside `run_with`, the runner computes all of them.
 
     Args:
-        chunks: What to work on.
-        here: Computes a result in this process.
-        there: Computes the same result in another one; it must be possible to pickle it.
-        helpers: How many other processes to use.
+        chunks: Tasks.
+        here: Function that computes a result in this process.
+        there: Picklable function that computes it in a helper process.
+        helpers: Number of helper processes.
 
-    An error of a helper is raised here; a helper that was killed is a ProcessError.
+    Raises the errors of helpers, and a ProcessError if a helper was killed.
     """
     if not helpers:
         yield from map(here, chunks)
@@ -149,7 +149,7 @@ def _share(
         done: dict[int, R] = {}
         for number, future in enumerate(futures):
             while number not in done and not future.done():
-                # What no helper has begun can be taken back.
+                # Tasks that no helper has started can be canceled.
                 mine = next((n for n in unclaimed if futures[n].cancel()), None)
                 if mine is None:
                     break
@@ -166,16 +166,16 @@ def _open_pool(helpers: int) -> ProcessPoolExecutor:
     key = os.getpid(), helpers
     with _opening:
         if key not in _pools:
-            _pools[key] = ProcessPoolExecutor(helpers, timeout=IDLE, initializer=_start)
+            _pools[key] = ProcessPoolExecutor(helpers, timeout=IDLE_SECONDS, initializer=_start)
         return _pools[key]
 
 
 def _close_pool(helpers: int) -> None:
-    """Kill the processes; the next call starts others."""
+    """Kill the processes; the next call starts new ones."""
     with _opening:
         pool = _pools.pop((os.getpid(), helpers), None)
     if pool is not None:
-        # loky would tell what was taken back that the pool ends, and print that it cannot.
+        # loky would print errors about canceled tasks.
         waiting = pool._pending_work_items
         for number in [n for n, item in list(waiting.items()) if item.future.cancelled()]:
             waiting.pop(number, None)
@@ -184,13 +184,13 @@ def _close_pool(helpers: int) -> None:
 
 @atexit.register
 def _forget_pools() -> None:
-    """Let go of the pools while the modules that they use at their end are still there."""
+    """Release the pools while the modules that they need are still loaded."""
     for key in [key for key in _pools if key[0] == os.getpid()]:
         del _pools[key]
 
 
 def _start() -> None:
-    """Make a helper process ready."""
+    """Initialize a helper process."""
     # Ctrl-C reaches all processes of a terminal; the first process ends its helpers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # loky would wait forever for the rest of what a killed process was sending.
@@ -200,6 +200,6 @@ def _start() -> None:
 def _explain(problem: str, error: Exception) -> ProcessError:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     return ProcessError(
-        f"{problem} while captions were parsed or cut, perhaps for lack of memory ({reason}); to "
-        "use no helper processes, pass threads=1 (--threads 1)"
+        f"{problem}, perhaps for lack of memory ({reason}); pass threads=1 (--threads 1) to use "
+        "no helper processes"
     )

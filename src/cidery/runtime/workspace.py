@@ -1,4 +1,4 @@
-"""What the steps of one run share: each result is computed once and dropped with the run."""
+"""Results shared within one run: each is computed once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ T = TypeVar("T")
 class Workspace:
     """Results that metrics share during one run, such as n-gram indexes or encoded captions.
 
-    Whoever starts a run makes a workspace, hands it to every step and drops it at the end; nothing
-    else remembers results. `once` calls a function with its arguments, so that a result is keyed by
-    everything it depends on. Arguments are compared as dictionary keys are: settings by value,
-    captions and references by identity. A workspace is used by one thread; `shared`, results that
-    several runs use, is only read.
+    A run has one workspace, which every step gets. `once` calls a function with its arguments, so
+    that a result is keyed by everything it depends on. Arguments are compared as dictionary keys:
+    settings by value, captions and references by identity. A workspace is used by one thread;
+    `shared`, results that several runs use, is only read.
 
     ```python
     def count_words(work: Workspace, captions: tuple[str, ...]) -> int:
@@ -31,11 +30,11 @@ class Workspace:
     """
 
     def __init__(self, threads: int = 0, shared: Workspace | None = None) -> None:
-        """Begin with nothing, or with what another workspace holds.
+        """Create a workspace, empty or with the results of another.
 
         Args:
-            threads: How many threads a step may use; 0 means one per core.
-            shared: A workspace to look results up in first; nothing is added to it.
+            threads: Maximum number of threads of a step; 0 means one per core.
+            shared: Workspace whose results are used; nothing is added to it.
         """
         self.threads = threads
         self._results: dict[Hashable, Any] = {}
@@ -50,10 +49,9 @@ class Workspace:
         *arguments: P.args,
         **settings: P.kwargs,
     ) -> T:
-        """Return `function(self, *arguments, **settings)`, computed when first asked for.
+        """Return `function(self, *arguments, **settings)`, computed at the first call.
 
-        The function must be a pure function of its arguments; it may ask the workspace for what it
-        needs itself.
+        The function must be a pure function of its arguments; it may call `once` itself.
         """
         key = (function, arguments, *settings.items()) if settings else (function, arguments)
         for results in self._known:

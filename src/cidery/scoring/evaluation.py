@@ -137,7 +137,7 @@ def match_systems(
     if any(found != common for found in images.values()):
         if not common:
             raise MismatchError(f"no image is described by all of {', '.join(systems)}")
-        corpora = {system: corpus.only(common) for system, corpus in corpora.items()}
+        corpora = {system: corpus.select(common) for system, corpus in corpora.items()}
     for system, corpus in corpora.items():
         if _look_swapped(corpus):
             warn_caller(

@@ -174,7 +174,7 @@ class Slicing:
     ) -> dict[str, ScoreTable]:
         first = next(iter(corpora.values()))
         images = {first.images[place] for place in places.tolist()}
-        parts = {name: corpus.only(images) for name, corpus in corpora.items()}
+        parts = {name: corpus.select(images) for name, corpus in corpora.items()}
         scorer = self.pipeline.prepare(next(iter(parts.values())))
         sizes = np.diff(next(iter(parts.values())).reference_offsets)
         counts = int(sizes.min()), int(sizes.max())

@@ -1,4 +1,4 @@
-"""Captions that lie one after another as UTF-8, as columns of Arrow do."""
+"""Columns of captions in UTF-8, as Arrow stores them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class TextColumn(Sequence[str]):
-    """An Arrow array of strings without nulls; the native tokenizers read it as it lies.
+    """Arrow array of strings without nulls, which native tokenizers read without copying.
 
-    Its captions become Python strings, all at once, when the first of them is read.
+    All captions become Python strings when the first is read.
     """
 
     def __init__(self, array: Any) -> None:
-        """Keep the array."""
+        """Store the array."""
         self._array = array
 
     @cached_property
@@ -44,7 +44,7 @@ class TextColumn(Sequence[str]):
 
     @cached_property
     def utf8(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The bytes of all captions, and where each begins and the last one ends."""
+        """Bytes of all captions, and their offsets."""
         _, offsets, content = self._array.buffers()
         count, first = len(self._array), self._array.offset
         if offsets is None or content is None:
@@ -54,7 +54,7 @@ class TextColumn(Sequence[str]):
 
     @cached_property
     def is_normal(self) -> bool:
-        """Whether all captions are in Unicode's normal form C."""
+        """True if all captions are in Unicode's normal form C."""
         content, ends = self.utf8
         unusual = np.flatnonzero(content >= 0x80)
         rows = np.unique(np.searchsorted(ends, unusual, side="right") - 1)

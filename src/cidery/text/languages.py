@@ -1,7 +1,7 @@
-"""Languages: which tokenizer and which stemmer go with each.
+"""Languages, each with its tokenizer and stemmer.
 
-The tokenizer is a segmenter where words have no blanks between them, or where a word is less than
-what stands between blanks (Korean) or more (Vietnamese), and `words` elsewhere.
+The tokenizer is a segmenter for languages without spaces between words, and for Korean and
+Vietnamese, where words are shorter or longer than the text between spaces; `words` for others.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from cidery.text.tokenizers import (
 
 @dataclass(frozen=True)
 class Language:
-    """A language, and what cuts and stems its captions."""
+    """Language with its tokenizer and stemmer."""
 
     code: str
-    """As ISO 639-1 has it."""
+    """ISO 639-1 code."""
     name: str
     tokenizer: str
     stemmer: str | None
-    """A Snowball language."""
+    """Name of a Snowball stemmer."""
 
     @property
     def stop_words(self) -> str | None:
-        """The name of its list in `STOP_WORDS`, where there is one."""
+        """Name of its list in `STOP_WORDS`, if there is one."""
         return self.name.lower() if self.name.lower() in STOP_WORDS else None
 
     @property
     def segmenters(self) -> tuple[str, ...]:
-        """All ways to cut it: segmenters and characters; without any, ways to cut at blanks."""
+        """Tokenizers to compare: segmenters and characters, or those that split at spaces."""
         own = [found.name for found in SEGMENTERS.values() if found.language == self.code]
         others = [*own, "char"] if own or self.tokenizer == "char" else ["words", "uax29", "ptb"]
         return tuple(dict.fromkeys([self.tokenizer, *others]))
@@ -108,11 +108,11 @@ LANGUAGES: Mapping[str, Language] = MappingProxyType(
     | {code: Language(code, name, "words", name.lower()) for code, name in _SNOWBALL.items()}
     | {code: Language(code, name, "words", None) for code, name in _WITHOUT_STEMS.items()}
 )
-"""By code."""
+"""Languages by code."""
 
 
 def get_language(language: str) -> Language:
-    """Return the language of that code or English name; regions (`pt-BR`) do not matter.
+    """Return a language by code or English name; regions (`pt-BR`) are ignored.
 
     ```python
     get_language("zh").tokenizer   # "jieba"
@@ -128,17 +128,17 @@ def get_language(language: str) -> Language:
             return found
     raise SettingError(
         f"unknown language {language!r}; known: {', '.join(sorted(LANGUAGES))}. For another one, "
-        'pass a tokenizer: tokenizer="words", or "char" where words have no blanks between them'
+        'pass a tokenizer: tokenizer="words", or "char" for languages without spaces between words'
     )
 
 
 def choose_tokenizer(
     tokenizer: TokenizerLike | None, language: str | None, default: str = "ptb"
 ) -> Tokenizer:
-    """Return the tokenizer that was asked for, or that of the language, or the default.
+    """Return the given tokenizer, or that of the language, or the default.
 
-    With a language other than English, `words` and `char` get captions in one spelling first
-    (`clean_caption`), as all segmenters do. English leaves the default as it is.
+    With a language other than English, `words` and `char` normalize captions first
+    (`clean_caption`), as all segmenters do.
 
     ```python
     choose_tokenizer(None, "de").id   # "words+clean"

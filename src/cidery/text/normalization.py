@@ -1,4 +1,4 @@
-"""One spelling for captions of any language: normal form, widths, invisible characters, case."""
+"""Normalization of captions: normal form, widths, invisible characters, case."""
 
 from __future__ import annotations
 

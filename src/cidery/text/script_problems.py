@@ -57,7 +57,7 @@ _NARROW = re.compile("[0-9A-Za-z]")
 _NARROW_KANA = re.compile("[\uff66-\uff9f]+")
 _KANA = re.compile("[\u30a1-\u30fa]")
 _LOAN_WORD = re.compile("[\u30a0-\u30ff\uff66-\uff9f]+")
-"""Words in katakana alone, which may be long."""
+"""Words in katakana only, which may be long."""
 
 
 def find_script_problems(

@@ -25,15 +25,15 @@ UNSPACED_SCRIPTS = (
     *("Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Javanese", "Balinese", "Yi"),
     *("Tai Le", "New Tai Lue", "Tai Tham", "Tai Viet", "Ahom", "Nushu", "Tangut"),
 )
-"""Scripts that put no blank between words: UAX #14's complex contexts and ideographs."""
+"""Scripts without spaces between words: UAX #14's complex contexts and ideographs."""
 
 _JAPANESE_SHARE = 0.1
-"""Of captions with Han characters: where so many have kana, the others are Japanese too."""
+"""Minimum share of captions with kana that makes captions in Han characters Japanese."""
 
 
 @lru_cache(maxsize=1)
 def _read_table() -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
-    """Return where ranges begin, where they end, and their scripts."""
+    """Return the starts, ends and scripts of ranges of characters."""
     text = Path(__file__).with_name("scripts.txt").read_text(encoding="utf-8")
     rows = [line.split(" ", 2) for line in text.splitlines() if not line.startswith("#")]
     starts, ends = (np.array([int(row[i], 16) for row in rows], np.int64) for i in (0, 1))
@@ -42,7 +42,7 @@ def _read_table() -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]
 
 @lru_cache(maxsize=1 << 12)
 def find_script(character: str) -> str | None:
-    """Return the script of a character; None for what all scripts share, such as digits.
+    """Return the script of a character; None if scripts share it, as digits.
 
     ```python
     find_script("犬")   # "Han"
@@ -62,7 +62,7 @@ def _find_scripts(codes: NDArray[np.int64]) -> list[str | None]:
 
 @lru_cache(maxsize=1)
 def _number_scripts() -> tuple[NDArray[np.uint8], tuple[str | None, ...]]:
-    """Return the number of every character's script, and the scripts by number; 0: none."""
+    """Return the script number of every character, and the scripts by number; 0: none."""
     starts, ends, names = _read_table()
     known = tuple(dict.fromkeys(names))
     numbers = {name: number for number, name in enumerate(known, start=1)}
@@ -74,19 +74,19 @@ def _number_scripts() -> tuple[NDArray[np.uint8], tuple[str | None, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Scripts:
-    """The scripts of some captions, found over all their characters at once."""
+    """Scripts of captions."""
 
     text: str
-    """The captions, a line each."""
+    """Captions joined by newlines."""
     distinct: str
-    """The characters that occur."""
+    """Distinct characters."""
     kinds: tuple[str | None, ...]
     main: NDArray[np.intp]
-    """intp[captions]: the script that most characters have, as its place in `kinds`."""
+    """intp[captions]: index in `kinds` of the script of most characters."""
 
     @classmethod
     def find(cls, captions: Sequence[str]) -> Scripts:
-        """Look at captions, each of which has a character."""
+        """Find the scripts of captions that are not empty."""
         text = "\n".join(captions)
         if not captions:
             return cls(text, "", (None,), np.zeros(0, np.intp))
@@ -100,7 +100,7 @@ class Scripts:
         return cls(text, distinct, *_classify(codes, starts, distinct))
 
     def count(self) -> Counter[str]:
-        """Return how many captions each script has."""
+        """Return the number of captions of each script."""
         sizes = np.bincount(self.main, minlength=len(self.kinds)).tolist()
         found: Counter[str] = Counter()
         for kind, size in zip(self.kinds, sizes, strict=True):
@@ -112,7 +112,7 @@ class Scripts:
 def _classify(
     codes: NDArray[np.intp], starts: NDArray[np.int64], distinct: str
 ) -> tuple[tuple[str | None, ...], NDArray[np.intp]]:
-    """Return kinds of scripts, and the kind of each caption; `starts` are where captions begin."""
+    """Return kinds of scripts, and the kind of each caption; `starts` are caption offsets."""
     table, names = _number_scripts()
     present = np.unique(table[np.fromiter(map(ord, distinct), np.int64, len(distinct))])
     groups: dict[str, list[int]] = {}
@@ -149,7 +149,7 @@ def _count(
 def _has(
     scripts: NDArray[np.uint8], numbers: Sequence[int], starts: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Tell which captions have a character of scripts with these numbers."""
+    """Return True for captions with a character of scripts with these numbers."""
     return np.asarray(np.logical_or.reduceat(_find(scripts, numbers), starts), np.bool_)
 
 

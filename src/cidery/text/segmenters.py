@@ -1,4 +1,4 @@
-"""Segmenters: packages that cut captions of one language into words, each loaded when asked for.
+"""Segmenters: packages that tokenize captions of one language, loaded on demand.
 
 | name          | language   | packages                       | extra        |
 |---------------|------------|--------------------------------|--------------|
@@ -13,7 +13,7 @@
 | `underthesea` | Vietnamese | underthesea                    |              |
 | `uax29`       | any        | regex: word boundaries, UAX 29 | `languages`  |
 
-All get captions in one spelling (`clean_caption`); words without a letter or a digit are dropped.
+Captions are normalized first (`clean_caption`); words without a letter or a digit are dropped.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ from cidery.runtime import (
 )
 from cidery.text.normalization import clean_caption
 
-Cut = Callable[[str], Iterable[str]]
+Segment = Callable[[str], Iterable[str]]
 
 Words = tuple[str, ...]
 
-KEPT = 1 << 17
-"""Captions whose words are kept in memory."""
-CHUNK = 500
-"""Captions that a process cuts before it says how far it is."""
-SHARE = 8_000
-"""Captions that are worth a process: it takes a second to start and to load a dictionary."""
-MOST_PROCESSES = 8
-"""Unless more are asked for."""
+CACHE_SIZE = 1 << 17
+"""Maximum number of captions whose words are cached."""
+CHUNK_CAPTIONS = 500
+"""Captions per task of a helper process."""
+CAPTIONS_PER_PROCESS = 8_000
+"""Minimum number of captions per process, which takes a second to start."""
+MAX_PROCESSES = 8
+"""Default maximum number of processes."""
 
 
-def _load_jieba() -> Cut:
+def _load_jieba() -> Segment:
     import logging
 
     import jieba
 
-    jieba.setLogLevel(logging.WARNING)  # it tells how long loading took
-    own = jieba.Tokenizer()  # words that a program adds to the shared one do not change scores
+    jieba.setLogLevel(logging.WARNING)  # no messages about loading time
+    own = jieba.Tokenizer()  # not the shared one, which programs change
     return own.lcut  # type: ignore[no-any-return]
 
 
-def _load_pkuseg() -> Cut:
+def _load_pkuseg() -> Segment:
     import spacy_pkuseg
 
     home = Path(os.environ.get("PKUSEG_HOME", "~/.pkuseg")).expanduser()
@@ -75,7 +75,7 @@ def _load_pkuseg() -> Cut:
     return spacy_pkuseg.pkuseg(str(model)).cut  # type: ignore[no-any-return]
 
 
-def _load_fugashi() -> Cut:
+def _load_fugashi() -> Segment:
     import fugashi
     import unidic_lite
 
@@ -84,45 +84,45 @@ def _load_fugashi() -> Cut:
     return lambda text: [word.surface for word in tagger(text)]
 
 
-def _load_sudachi() -> Cut:
+def _load_sudachi() -> Segment:
     import sudachipy
 
     cutter = sudachipy.Dictionary(dict="core").create()
     return lambda text: [word.surface() for word in cutter.tokenize(text)]
 
 
-def _load_janome() -> Cut:
+def _load_janome() -> Segment:
     from janome.tokenizer import Tokenizer
 
     return Tokenizer(wakati=True).tokenize  # type: ignore[no-any-return]
 
 
-def _load_kiwi() -> Cut:
+def _load_kiwi() -> Segment:
     from kiwipiepy import Kiwi
 
     kiwi = Kiwi(num_workers=1)
     return lambda text: [word.form for word in kiwi.tokenize(text)]
 
 
-def _load_pythainlp() -> Cut:
+def _load_pythainlp() -> Segment:
     from pythainlp.tokenize import word_tokenize
 
     return lambda text: word_tokenize(text, engine="newmm", keep_whitespace=False)
 
 
-def _load_pyvi() -> Cut:
+def _load_pyvi() -> Segment:
     from pyvi import ViTokenizer
 
     return lambda text: ViTokenizer.tokenize(text).split()
 
 
-def _load_underthesea() -> Cut:
+def _load_underthesea() -> Segment:
     from underthesea import word_tokenize
 
     return word_tokenize  # type: ignore[no-any-return]
 
 
-def _load_uax29() -> Cut:
+def _load_uax29() -> Segment:
     import regex
 
     boundary = regex.compile(r"(?w)\b", flags=regex.V1)
@@ -131,35 +131,35 @@ def _load_uax29() -> Cut:
 
 @dataclass(frozen=True)
 class Segmenter:
-    """A package that cuts captions of a language into words."""
+    """Package that tokenizes captions of a language."""
 
     name: str
     language: str | None
-    """Its code; None: any."""
+    """Code of the language; None: any."""
     packages: tuple[str, ...]
-    """As PyPI has them."""
+    """Names on PyPI."""
     extra: str | None
-    load: Callable[[], Cut]
+    load: Callable[[], Segment]
 
     @property
     def is_installed(self) -> bool:
-        """Whether its packages are there; nothing is imported."""
+        """True if its packages are installed; nothing is imported."""
         return all(_find_version(package) for package in self.packages)
 
     @property
     def origin(self) -> str:
-        """Its packages with their versions, as signatures have them."""
+        """Packages with their versions, for signatures."""
         return "+".join(f"{package}-{_find_version(package)}" for package in self.packages)
 
-    def open(self) -> SegmenterCut:
-        """Return the function that cuts; a missing package says what to install."""
+    def open(self) -> LoadedSegmenter:
+        """Load the segmenter; raise a MissingExtraError if a package is missing."""
         missing = [package for package in self.packages if not _find_version(package)]
         if missing and self.extra:
-            purpose = f"cut captions with {self.name}"
+            purpose = f"tokenize captions with {self.name}"
             raise MissingExtraError.to(purpose, package=missing[0], extra=self.extra)
         if missing:
             raise MissingExtraError(
-                f"{missing[0]} is needed to cut captions with {self.name}; install it with: "
+                f"{missing[0]} is needed to tokenize captions with {self.name}; install it with: "
                 f"pip install {' '.join(self.packages)}",
                 name=missing[0],
             )
@@ -190,68 +190,69 @@ _ALL = (
 SEGMENTERS: Mapping[str, Segmenter] = MappingProxyType({found.name: found for found in _ALL})
 
 
-class SegmenterCut:
-    """A segmenter that is loaded; it cuts a caption once, and is pickled by its name."""
+class LoadedSegmenter:
+    """Segmenter with its data; caches words, and is pickled by name."""
 
-    def __init__(self, name: str, cut: Cut) -> None:
-        """Keep what cuts."""
+    def __init__(self, name: str, segment: Segment) -> None:
+        """Store the function of the package."""
         self.name = name
-        self._cut = cut
+        self._segment = segment
         self._known: dict[str, Words] = {}
 
     def __call__(self, caption: str) -> list[str]:
         """Return the words of a caption."""
-        return list(self.cut_all([caption], threads=1)[0])
+        return list(self.tokenize_all([caption], threads=1)[0])
 
-    def cut_all(self, captions: Sequence[str], threads: int = 0) -> list[Words]:
-        """Return the words of captions; many are shared with helper processes.
-
-        Each is cut once while this process lives. It is reported how far the work is.
-        """
+    def tokenize_all(self, captions: Sequence[str], threads: int = 0) -> list[Words]:
+        """Return the words of captions; helper processes share many captions."""
         known = self._known
         new = [caption for caption in dict.fromkeys(captions) if caption not in known]
-        if len(known) + len(new) > KEPT:
+        if len(known) + len(new) > CACHE_SIZE:
             known = self._known = {}
             new = list(dict.fromkeys(captions))
-        chunks = [new[start : start + CHUNK] for start in range(0, len(new), CHUNK)]
+        chunks = [
+            new[start : start + CHUNK_CAPTIONS] for start in range(0, len(new), CHUNK_CAPTIONS)
+        ]
         helpers = count_helpers(len(new), threads)
         progress = current_progress() if len(chunks) > 1 else ignore_progress
-        shared = share_work(chunks, self.cut_new, partial(cut_there, self.name), helpers)
-        for number, (chunk, cut) in enumerate(zip(chunks, shared, strict=True), start=1):
-            known.update(zip(chunk, cut, strict=True))
+        shared = share_work(
+            chunks, self.tokenize_new, partial(tokenize_in_helper, self.name), helpers
+        )
+        for number, (chunk, words) in enumerate(zip(chunks, shared, strict=True), start=1):
+            known.update(zip(chunk, words, strict=True))
             progress(f"tokenizing captions with {self.name}", number / len(chunks))
         return [known[caption] for caption in captions]
 
-    def cut_new(self, captions: Sequence[str]) -> list[Words]:
-        """Cut captions, whether they were cut before or not."""
-        return list(map(self._cut_one, captions))
+    def tokenize_new(self, captions: Sequence[str]) -> list[Words]:
+        """Tokenize captions without the cache."""
+        return list(map(self._tokenize, captions))
 
-    def _cut_one(self, caption: str) -> Words:
+    def _tokenize(self, caption: str) -> Words:
         caption.encode()  # packages in C fail in many ways on half of a surrogate pair
-        words = self._cut(clean_caption(caption))
+        words = self._segment(clean_caption(caption))
         return tuple("_".join(word.split()) for word in words if any(map(str.isalnum, word)))
 
-    def __reduce__(self) -> tuple[Callable[[str], SegmenterCut], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str], LoadedSegmenter], tuple[str]]:
         return open_segmenter, (self.name,)
 
 
 def count_helpers(captions: int, threads: int) -> int:
-    """Return how many other processes are worth their start: each loads the dictionary."""
-    wanted = threads or min(count_cores(), MOST_PROCESSES)
-    helpers = max(0, min(wanted, captions // SHARE) - 1)
+    """Return the number of helper processes; each loads the dictionary."""
+    wanted = threads or min(count_cores(), MAX_PROCESSES)
+    helpers = max(0, min(wanted, captions // CAPTIONS_PER_PROCESS) - 1)
     if not helpers or find_spec("loky") is None or not can_start_processes():
         return 0
     return helpers
 
 
-def cut_there(name: str, captions: Sequence[str]) -> list[Words]:
-    """Cut captions with the segmenter of that name: for helper processes."""
-    return open_segmenter(name).cut_new(captions)
+def tokenize_in_helper(name: str, captions: Sequence[str]) -> list[Words]:
+    """Tokenize captions with a segmenter, in a helper process."""
+    return open_segmenter(name).tokenize_new(captions)
 
 
 @lru_cache(maxsize=len(_ALL))
-def open_segmenter(name: str) -> SegmenterCut:
+def open_segmenter(name: str) -> LoadedSegmenter:
     """Load a segmenter once per process: dictionaries take seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of code that is not the user's
-        return SegmenterCut(name, SEGMENTERS[name].load())
+        return LoadedSegmenter(name, SEGMENTERS[name].load())

@@ -9,14 +9,15 @@ from typing import Any
 from cidery.errors import MissingExtraError, SettingError
 
 LEMMAS = "simplemma-"
-"""What stemmers that give lemmas are called, with the code of a language: `simplemma-de`."""
+"""Prefix of lemmatizers, before the code of a language: `simplemma-de`."""
 
 
 @lru_cache(maxsize=32)
 def get_stemmer(language: str) -> Callable[[list[str]], list[str]]:
-    """Return what stems a list of words, by Snowball's algorithm for that language.
+    """Return a function that stems a list of words.
 
-    `simplemma-de` gives lemmas instead, by the package of that name.
+    Args:
+        language: name of a Snowball stemmer, such as `english`, or `simplemma-de` for lemmas.
     """
     if language.startswith(LEMMAS):
         return _get_lemmatizer(language.removeprefix(LEMMAS))
@@ -37,7 +38,7 @@ def _get_lemmatizer(code: str) -> Callable[[list[str]], list[str]]:
         lemmatize("a", lang=code)
     except ValueError:
         raise SettingError(
-            f"simplemma has no lemmas for {code!r}; it knows languages by codes such as de or fr"
+            f"simplemma has no lemmas for {code!r}; pass a code such as de or fr"
         ) from None
 
     def find(words: list[str]) -> list[str]:
@@ -56,7 +57,7 @@ def _import_simplemma() -> Any:
 
 
 def name_stemmer(stemmer: str) -> str:
-    """Return what signatures call a stemmer: lemmas depend on the version of their data."""
+    """Return the name of a stemmer in signatures; lemmas depend on the version of simplemma."""
     if not stemmer.startswith(LEMMAS):
         return stemmer
     return f"{stemmer}-{_import_simplemma().__version__}"

@@ -1,4 +1,4 @@
-"""Where the words that a tokenizer gave stand in the caption as it was written."""
+"""Positions of tokens in the caption."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BRACKETS = {
     "-lcb-": "{",
     "-rcb-": "}",
 }
-"""What Penn Treebank rules write for brackets."""
+"""Penn Treebank tokens of brackets."""
 
 _PLAIN = str.maketrans(
     {"ς": "σ", "⁄": "/", "\N{SOFT HYPHEN}": None, "\N{NO-BREAK SPACE}": " "}
@@ -31,14 +31,14 @@ _PLAIN = str.maketrans(
 )
 
 _FAR = 40
-"""A word is looked for this many characters ahead, beyond those of words not found before it."""
+"""Maximum distance to the next word, plus the length of words not found before it."""
 
 
 def locate_words(text: str, words: Sequence[str]) -> list[TokenSpan | None]:
-    """Return where each word stands in a caption: in order, each place apart from the one before.
+    """Return the span of each word in a caption, in order and without overlap.
 
-    Words that the tokenizer rewrote get the text between their neighbors; several may then share
-    a place. None stands for a word that the caption does not have, such as an end token.
+    Words that the tokenizer rewrote get the text between their neighbors; several may share a
+    span. None: the caption does not contain the word, for instance an end token.
 
     ```python
     locate_words("A dog's bone.", ["a", "dog", "'s", "bone"])   # [(0, 1), (2, 5), (5, 7), (8, 12)]
@@ -66,7 +66,7 @@ def locate_words(text: str, words: Sequence[str]) -> list[TokenSpan | None]:
 
 @lru_cache(maxsize=1 << 14)
 def _fold(character: str) -> str:
-    """Spell a character as simply as can be, so that what tokenizers rewrite looks the same."""
+    """Return the simplest form of a character, to match what tokenizers rewrite."""
     plain = unicodedata.normalize("NFKD", character).casefold().translate(_PLAIN)
     return "".join(c for c in plain if not unicodedata.combining(c))
 
@@ -79,7 +79,7 @@ def _fold_word(word: str) -> str:
 
 
 def _locate_rewritten(text: str, words: Sequence[str]) -> list[TokenSpan | None]:
-    """Find words whose letters were changed too, by their neighbors if need be."""
+    """Find words whose letters the tokenizer changed, by their neighbors if necessary."""
     pieces = [_fold(character) for character in text]
     folded = "".join(pieces)
     sources = [place for place, piece in enumerate(pieces) for _ in piece]
@@ -112,7 +112,7 @@ def _locate_rewritten(text: str, words: Sequence[str]) -> list[TokenSpan | None]
 def _share_gap(
     text: str, start: int, end: int, waiting: list[int], places: list[TokenSpan | None]
 ) -> None:
-    """Give words that were not found the pieces of the text where they must stand."""
+    """Distribute the text between found words over those that were not found."""
     if not waiting:
         return
     pieces = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
@@ -125,7 +125,7 @@ def _share_gap(
 def locate_captions(
     captions: TokenizedCaptions, form: TokenForm, chosen: Iterable[int], work: Workspace
 ) -> dict[int, list[TokenSpan | None]]:
-    """Return where the words of chosen captions stand, in a form that metrics compare."""
+    """Return the spans of the tokens of chosen captions, in a form."""
     words = captions.tokens()
     shaped = words if form == TOKENS else captions.form(form, work).tokens()
     texts = captions.texts
@@ -135,24 +135,24 @@ def locate_captions(
             continue
         places = locate_words(texts[number], words[number])
         if len(shaped[number]) != len(places):
-            places = _cut_places(texts[number], words[number], places)
+            places = _split_spans(texts[number], words[number], places)
         found[number] = places
     return found
 
 
-def _cut_places(
+def _split_spans(
     text: str, words: Sequence[str], places: Sequence[TokenSpan | None]
 ) -> list[TokenSpan | None]:
-    """Cut places where the words have blanks inside, as the forms of captions do."""
-    cut: list[TokenSpan | None] = []
+    """Split spans of tokens with spaces inside, as the forms do."""
+    spans: list[TokenSpan | None] = []
     for word, place in zip(words, places, strict=True):
         pieces = word.split()
         if len(pieces) == 1 or place is None:
-            cut.extend([place] * len(pieces))
+            spans.extend([place] * len(pieces))
             continue
         start, end = place
-        cut.extend(
+        spans.extend(
             None if inner is None else (start + inner[0], start + inner[1])
             for inner in locate_words(text[start:end], pieces)
         )
-    return cut
+    return spans

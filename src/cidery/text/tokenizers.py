@@ -2,13 +2,13 @@
 
 | id           | what it does                                                                 |
 |--------------|------------------------------------------------------------------------------|
-| `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption by itself |
+| `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption separately |
 | `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does           |
 | `whitespace` | `str.split()`; for captions that are already tokenized                       |
 | `words`      | Unicode letters, marks and numbers, lower case; ideographs and kana singly   |
 | `char`       | the same, every letter and number singly, with its marks                     |
 
-Packages that cut one language are in `cidery.text.segmenters`, by name too.
+Segmenters of languages are in `cidery.text.segmenters`, by name too.
 
 `ptb`, `words` and `char` bring captions into Unicode's normal form C first; `ptb-coco` and
 `whitespace` do what the original code does, which does not.
@@ -39,30 +39,32 @@ TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
 NATIVE = ("ptb", "ptb-coco", "whitespace")
 CLEAN = "+clean"
-"""Behind `words` or `char`: captions are brought into one spelling first (`clean_caption`)."""
+"""Suffix of `words` or `char` with normalization (`clean_caption`)."""
 TOKENIZERS = (*NATIVE, "words", "char")
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A named way to cut captions into words."""
+    """Named function that splits captions into tokens."""
 
     id: str
-    """Goes into signatures and frequency files."""
+    """Id in signatures and frequency files."""
     function: Callable[[str], Sequence[str]] | None = None
-    """None for the native ones."""
+    """None: a native tokenizer."""
     language: str | None = None
-    """The code of the language that was asked for, if one was."""
+    """Code of the language, if one was chosen."""
 
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions; the native tokenizers use several threads."""
         if self.function is None:
             texts = scan_captions(captions).normalized if self.id == "ptb" else captions
             return TokenizedCaptions(_native_tokenize(texts, self.id, threads), captions)
-        cut_all = getattr(self.function, "cut_all", None)  # of segmenters, for many captions
+        tokenize_all = getattr(
+            self.function, "tokenize_all", None
+        )  # of segmenters, for many captions
         tokens = (
-            cut_all(captions, threads)
-            if cut_all is not None
+            tokenize_all(captions, threads)
+            if tokenize_all is not None
             else [list(self.function(caption)) for caption in captions]
         )
         try:
@@ -70,21 +72,21 @@ class Tokenizer:
         except TypeError as error:
             raise InputError(f"the tokenizer {self.id} must return strings: {error}") from None
 
-    def cut_column(self, captions: TextColumn, threads: int = 0) -> TokenizedCaptions:
-        """Tokenize captions that lie in a column, where it can without making them strings."""
+    def tokenize_column(self, captions: TextColumn, threads: int = 0) -> TokenizedCaptions:
+        """Tokenize a column of captions, without making strings where possible."""
         if self.function is None and (self.id != "ptb" or captions.is_normal):
-            cut = tokenize_utf8(*captions.utf8, self.id, threads)
-            return TokenizedCaptions(cut, captions)
+            tokens = tokenize_utf8(*captions.utf8, self.id, threads)
+            return TokenizedCaptions(tokens, captions)
         return self(captions.texts, threads)
 
     @property
     def family(self) -> str:
-        """What frequencies must share: `ptb-coco` counts the same words as `ptb`."""
+        """Id that document frequencies must share: `ptb-coco` has the words of `ptb`."""
         return "ptb" if self.id == "ptb-coco" else self.id
 
 
 def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
-    """Return the tokenizer of that name, or wrap the callable."""
+    """Return a tokenizer by name, or wrap a callable."""
     if isinstance(tokenizer, Tokenizer):
         return tokenizer
     if isinstance(tokenizer, str):
@@ -94,7 +96,7 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
             return Tokenizer(tokenizer, FUNCTIONS[tokenizer])
         if tokenizer.removesuffix(CLEAN) in FUNCTIONS:
             return Tokenizer(tokenizer, _CleanFirst(tokenizer.removesuffix(CLEAN)))
-        return _find_foreign(tokenizer)
+        return _find_other(tokenizer)
     if callable(tokenizer):
         module = getattr(tokenizer, "__module__", "?")
         name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
@@ -102,8 +104,8 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
     raise SettingError(f"a tokenizer is a name or a callable, not {type(tokenizer).__name__}")
 
 
-def _find_foreign(name: str) -> Tokenizer:
-    """Return the segmenter of that name, or the tokenizer that another package adds."""
+def _find_other(name: str) -> Tokenizer:
+    """Return a segmenter, or a tokenizer of another package."""
     from cidery.text.segmenters import SEGMENTERS
 
     if name in SEGMENTERS:
@@ -129,7 +131,7 @@ def tokenize(
     """Tokenize captions as `score` would.
 
     Args:
-        captions: what to cut into words.
+        captions: Captions.
         tokenizer: as for `score`; by default that of the language, or `"ptb"`.
         stemmer: a language of Snowball's, such as `"english"`, whose stems replace words; or
             `"simplemma-de"` and the like for lemmas.
@@ -153,14 +155,14 @@ def tokenize(
     except UnicodeEncodeError as error:
         raise InputError(
             "a caption has half of a surrogate pair, which is not a valid character: "
-            f"{error.object!a}; the text was cut or decoded wrongly"
+            f"{error.object!a}; the text was truncated or decoded wrongly"
         ) from None
     return tokenized.form(Stems(stemmer)).tokens() if stemmer else tokenized.tokens()
 
 
 @lru_cache(maxsize=1 << 16)
 def _spell(character: str) -> str:
-    """Keep letters, marks and numbers, set apart what is written without blanks, drop the rest."""
+    """Keep letters, marks and numbers; put spaces around ideographs and kana."""
     if unicodedata.category(character)[0] not in "LMN":
         return " "
     name = unicodedata.name(character, "").removeprefix("HALFWIDTH ")
@@ -203,7 +205,7 @@ FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class _CleanFirst:
-    """Brings captions into one spelling, then cuts them."""
+    """Normalizes captions before it tokenizes them."""
 
     name: str
 

@@ -16,7 +16,7 @@ from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.metrics.spice.tree_repairs import repair
 from cidery.metrics.spice.tuple_rules import read_graph
-from cidery.runtime import count_cores, count_sharing, current_progress, share_work
+from cidery.runtime import count_cores, count_workers, current_progress, share_work
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -187,7 +187,7 @@ class Parser:
         """Return the number of worker processes for a number of pieces."""
         if not self.package or "transformer" in self.language.pipe_names:
             return 0
-        sharing = count_sharing(threads or min(count_cores(), MAX_PROCESSES))
+        sharing = count_workers(threads or min(count_cores(), MAX_PROCESSES))
         return max(0, min(sharing, pieces // MIN_SHARE) - 1)
 
     def _share_pieces(self, pieces: Sequence[Words], helpers: int) -> Iterator[SceneGraph]:
