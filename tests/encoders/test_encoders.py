@@ -21,7 +21,7 @@ from support.example import Example
 from support.tiny_models import KINDS
 
 # For some of the tiny models, letters are tokens.
-pytestmark = pytest.mark.filterwarnings("ignore:.*more than the 38 tokens")
+pytestmark = pytest.mark.filterwarnings("ignore:.*more than 38 tokens")
 
 CAPTIONS = [
     "a dog runs on the grass",
@@ -137,7 +137,7 @@ def test_tokens_know_their_characters(tmp_path: Path, make_model: Any) -> None:
         make_model(kind, tmp_path / kind)
         encoder = get_encoder(tmp_path / kind)
         caption = " The dogs, dog"
-        found = encoder.cut(caption)
+        found = encoder.tokenize(caption)
         assert found[0].word is None and found[-1].word is None
         words: dict[int, str] = {}
         for token in found[1:-1]:
@@ -173,7 +173,7 @@ def test_damaged_folders_are_named(tmp_path: Path, make_model: Any) -> None:
     cases = {
         "kind": (
             {"config.json": json.dumps(config | {"model_type": "t5"}).encode()},
-            "'t5' models",
+            "unsupported model_type 't5'",
         ),
         "activation": (
             {"config.json": json.dumps(config | {"hidden_act": "relu"}).encode()},
@@ -184,11 +184,11 @@ def test_damaged_folders_are_named(tmp_path: Path, make_model: Any) -> None:
         "cut": ({"model.safetensors": files["model.safetensors"][:-50]}, "damaged"),
         "fewer": (
             {"config.json": json.dumps(config | {"num_hidden_layers": 4}).encode()},
-            "hold no",
+            "missing weights",
         ),
         "tokenizer": ({"tokenizer.json": b"[]"}, r"tokenizer\.json cannot be read"),
-        "no tokenizer": ({"tokenizer.json": None}, r"holds no tokenizer\.json"),
-        "no weights": ({"model.safetensors": None}, "holds neither model.safetensors nor"),
+        "no tokenizer": ({"tokenizer.json": None}, r"no tokenizer\.json or"),
+        "no weights": ({"model.safetensors": None}, "no model.safetensors or"),
         "empty weights": (
             {"model.safetensors": b""},
             r"model\.safetensors is damaged: .*header too small",
@@ -212,7 +212,7 @@ def test_damaged_folders_are_named(tmp_path: Path, make_model: Any) -> None:
                     config | {"position_embedding_type": "relative_key"}
                 ).encode()
             },
-            "cannot run models with position_embedding_type 'relative_key', only 'absolute'$",
+            "unsupported position_embedding_type 'relative_key'; supported: 'absolute'$",
         ),
         "limit": (
             {"tokenizer_config.json": b'{"model_max_length": 0}'},
@@ -220,15 +220,15 @@ def test_damaged_folders_are_named(tmp_path: Path, make_model: Any) -> None:
         ),
         "turned": (
             {"model.safetensors": change(files, dense, lambda array: array.T.copy())},
-            rf"{dense} is of the shape \[64, 32\], not \[32, 64\]$",
+            rf"{dense} has shape \[64, 32\], expected \[32, 64\]$",
         ),
         "words": (
             {"model.safetensors": change(files, words, lambda array: array[:3].copy())},
-            r"tokenizer\.json knows more tokens than the model, which has 3$",
+            r"tokenizer\.json has more tokens than the model, which has 3$",
         ),
         "bare": (
             {"tokenizer.json": json.dumps(tokenizer | {"post_processor": None}).encode()},
-            r"tokenizer\.json adds no tokens such as \[CLS\]",
+            r"tokenizer\.json adds no special tokens such as \[CLS\]",
         ),
         "pickle": (
             {"model.safetensors": None, "pytorch_model.bin": b"hello"},
@@ -251,7 +251,7 @@ def test_weights_that_are_no_numbers(tmp_path: Path, make_model: Any) -> None:
     name = "encoder.layer.1.output.dense.weight"
     path.write_bytes(change({path.name: path.read_bytes()}, name, lambda array: array * np.nan))
     encoder = get_encoder(tmp_path)
-    with pytest.raises(DataError, match=r"the weights give states that are no numbers$"):
+    with pytest.raises(DataError, match=r"the model returns NaN or infinite values$"):
         encoder.embed(["a dog"])
 
 
@@ -350,7 +350,7 @@ def test_a_known_model_with_other_weights_is_refused(
         file.seek(-1, 2)
         file.write(b"?")
     with pytest.raises(
-        DataError, match=r"are not those of minilm: their SHA-256 is .*; fetch them with: cidery da"
+        DataError, match=r"are not those of minilm: their SHA-256 is .*; download them with: cidery da"
     ):
         get_encoder("minilm")
 
@@ -376,7 +376,7 @@ def test_layers_and_names_that_are_not(tmp_path: Path, make_model: Any) -> None:
         get_encoder("")
     with pytest.raises(
         SettingError,
-        match=r"^an encoder is a name, a folder or a function that can be hashed, not 3$",
+        match=r"^encoder must be a name, a folder or a hashable function, not 3$",
     ):
         get_encoder(3)
     with pytest.raises(SettingError, match=r"^torch cannot use the device 'toaster'"):
@@ -397,7 +397,7 @@ def test_functions_as_encoders() -> None:
     assert encoder.name.endswith("lengths") and encoder.fingerprint == "unknown"
     with pytest.raises(InputError, match="must return, for each caption, its words and an array"):
         encoder.tokens(["a dog"])
-    with pytest.raises(InputError, match=r"gave 1 rows for 2 captions$"):
+    with pytest.raises(InputError, match=r"returned 1 rows for 2 captions$"):
         get_encoder(lambda _: [[1.0]]).embed(["a", "b"])
 
 
@@ -409,16 +409,19 @@ def test_functions_word_by_word() -> None:
     tokens = encoder.tokens(["a dog", "", "dog a"])
     assert [tokens.vocabulary[i] for i in tokens.ids] == ["a", "dog", "", "dog", "a"]
     assert tokens.special.tolist() == [False, False, True, False, False]
-    assert [(t.text, t.start, t.end) for t in encoder.cut("a dog")] == [("a", 0, 1), ("dog", 2, 5)]
-    with pytest.raises(SettingError, match="has no layers to choose from"):
+    assert [(t.text, t.start, t.end) for t in encoder.tokenize("a dog")] == [
+        ("a", 0, 1),
+        ("dog", 2, 5),
+    ]
+    with pytest.raises(SettingError, match="is a function and has no layers"):
         encoder.tokens(["a"], layer=1)
 
 
 @pytest.mark.parametrize(
     ("give", "message"),
     [
-        (lambda _: None, r"must return something for each caption, not None$"),
-        (lambda _: [(["a"], np.ones((1, 4)))] * 3, r"gave 3 rows for 2 captions$"),
+        (lambda _: None, r"must return a result for each caption, not None$"),
+        (lambda _: [(["a"], np.ones((1, 4)))] * 3, r"returned 3 rows for 2 captions$"),
         (lambda _: ["", ""], r"must return, for each caption, its words and an array"),
         (
             lambda _: [(["a", "dog"], np.ones((1, 4)))] * 2,
@@ -426,11 +429,11 @@ def test_functions_word_by_word() -> None:
         ),
         (lambda _: [(["a", "dog"], np.ones(4))] * 2, r"\[2, width\] for 'a dog', not \[4\]$"),
         (lambda _: [(["a"], [["x"]])] * 2, r"for 'a dog': could not convert"),
-        (lambda _: [([1], np.ones((1, 4)))] * 2, r"not all words are texts$"),
-        (lambda _: [(["a"], np.full((1, 4), np.nan))] * 2, r"but it holds NaN or infinity$"),
+        (lambda _: [([1], np.ones((1, 4)))] * 2, r"not all words are strings$"),
+        (lambda _: [(["a"], np.full((1, 4), np.nan))] * 2, r"not NaN or infinity$"),
         (
             lambda _: [(["a"], np.ones((1, n))) for n in (4, 3)],
-            r"of 3 numbers for 'cat', of 4 for a caption before it$",
+            r"of 3 dimensions for 'cat', of 4 for an earlier caption$",
         ),
     ],
 )
@@ -442,7 +445,7 @@ def test_functions_that_return_something_else(give: Any, message: Any) -> None:
 def test_functions_that_embed_something_else() -> None:
     with pytest.raises(InputError, match=r"an array \[captions, width\], not \[2, 1, 1\]$"):
         get_encoder(lambda _: np.ones((2, 1, 1))).embed(["a", "b"])
-    with pytest.raises(InputError, match=r"but it holds NaN or infinity$"):
+    with pytest.raises(InputError, match=r"not NaN or infinity$"):
         get_encoder(lambda _: [[np.inf], [1.0]]).embed(["a", "b"])
 
     def by_word(captions: Any) -> Any:  # pairs may come as lists, one after another
@@ -458,7 +461,7 @@ def test_calibrated_values(tmp_path: Path, minilm: Encoder, make_model: Any) -> 
     make_model("bert", tmp_path / "bert-base-uncased")
     make_model("bert", tmp_path / "mine")
     assert choose_beta(get_encoder(tmp_path / "bert-base-uncased")) == 0.4
-    with pytest.raises(SettingError, match=r"^no β is known for the encoder folder:mine; say"):
+    with pytest.raises(SettingError, match=r"^the encoder folder:mine has no default beta; set"):
         choose_beta(get_encoder(tmp_path / "mine"))
     assert choose_layer(get_encoder(tmp_path / "mine")) == 3
 
@@ -505,7 +508,7 @@ def test_kept_vectors_are_the_same_bits(
             ours, theirs = kept.tokens(CAPTIONS, layer), plain.tokens(CAPTIONS, layer)
             for name in ("states", "ids", "special", "starts", "ends"):
                 assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
-            assert ours.cut("a dog") == theirs.cut("a dog")
+            assert ours.tokenize("a dog") == theirs.tokenize("a dog")
     assert kept.embed([]).shape == plain.embed([]).shape
     monkeypatch.setattr(plain, "_layers", Refusing(plain.kernel))
     assert len(kept.embed(CAPTIONS)) == len(CAPTIONS)
@@ -514,7 +517,7 @@ def test_kept_vectors_are_the_same_bits(
 
 
 def test_vectors_of_functions_are_not_kept() -> None:
-    with pytest.raises(SettingError, match="cannot be kept"):
+    with pytest.raises(SettingError, match="cannot be cached"):
         get_encoder(lambda captions: np.ones((len(captions), 2)), keep=True)
 
 

@@ -87,7 +87,7 @@ def test_words_of_scripts_without_blanks(tmp_path: Path, make_model: Any) -> Non
         ("犬が走っている。", ["犬", "が", "走", "っ", "ている", "。"]),
     ]:
         words: dict[int | None, list[int]] = {}
-        for token in encoder.cut(caption)[1:-1]:
+        for token in encoder.tokenize(caption)[1:-1]:
             words.setdefault(token.word, []).extend([token.start, token.end])
         found = [caption[min(places) : max(places)].strip() for places in words.values()]
         assert found == expected

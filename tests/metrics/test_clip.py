@@ -177,10 +177,10 @@ class TestFiles:
             ({"features": np.full((3, 8), np.nan)}, "'a.jpg' holds NaN"),
             ({"features": np.zeros((3, 8))}, "'a.jpg' is all zeros"),
             ({"features": np.ones((2, 8))}, "3 images, but 2 vectors"),
-            ({"features": np.ones((3, 5))}, "images have 5 numbers each, captions 8"),
-            ({"features": np.ones(3)}, r"expected a vector for each image"),
-            ({"names": np.asarray(["a", "a", "b"])}, "1 images are there twice"),
-            ({"text_features": None}, "must hold both 'captions' and 'text_features'"),
+            ({"features": np.ones((3, 5))}, "image vectors have 5 dimensions, caption vectors 8"),
+            ({"features": np.ones(3)}, r"expected an array \[images, width\]"),
+            ({"names": np.asarray(["a", "a", "b"])}, "1 duplicate images"),
+            ({"text_features": None}, "must have both 'captions' and 'text_features'"),
             ({"names": None}, "but no 'names'"),
         ],
     )
@@ -201,7 +201,7 @@ class TestFiles:
             SettingError, match=r"needs features= .*clipscore:features=features.npz"
         ):
             cidery.score(CANDIDATES, REFERENCES, "clipscore")
-        with pytest.raises(SettingError, match="no file of features"):
+        with pytest.raises(SettingError, match="no such file or folder"):
             cidery.score(CANDIDATES, REFERENCES, "clipscore:features=none.npz")
         with pytest.raises(SettingError, match="features= or images=, not both"):
             cidery.ClipScore(features=features, images="photos")
@@ -210,7 +210,7 @@ class TestFiles:
                 CANDIDATES, REFERENCES, [cidery.ClipScore(features=features, model=str(tmp_path))]
             )
         (tmp_path / "text.npz").write_text("no zip")
-        with pytest.raises(DataError, match=r"neither an \.npy nor an \.npz file; features are"):
+        with pytest.raises(DataError, match=r"neither an \.npy nor an \.npz file; expected a"):
             cidery.ImageFeatures.read(tmp_path / "text.npz")
         np.save(tmp_path / "objects.npy", np.asarray([{}], object), allow_pickle=True)
         with pytest.raises(DataError, match="Python objects, which are not read"):

@@ -147,7 +147,7 @@ def test_signature_and_settings(minilm: Encoder) -> None:
         Irv(beta=2)
     with pytest.raises(SettingError, match=r"^over must be one of combine, concatenate, max"):
         IrvUnigram(over="first")
-    with pytest.raises(SettingError, match=r"^no β is known for the encoder callable:"):
+    with pytest.raises(SettingError, match=r"^the encoder callable:.* has no default beta"):
         cidery.score({"x": "cat"}, {"x": ["cat"]}, metrics=[Irv(encoder=by_hand)])
     assert get_encoder(by_hand) == get_encoder(by_hand)
 

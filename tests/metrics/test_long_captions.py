@@ -30,7 +30,7 @@ def test_where_texts_are_split() -> None:
 def test_parts_are_what_they_are_alone(kind: Any, tmp_path: Path, make_model: Any) -> None:
     make_model(kind, tmp_path)
     encoder = get_encoder(tmp_path)
-    with pytest.warns(UnreliableWarning, match="1 caption has more than the .* tokens that folder"):
+    with pytest.warns(UnreliableWarning, match="1 caption has more than .* tokens, the maximum of folder"):
         together = encoder.tokens([SHORT, LONG])
     alone = encoder.tokens([SHORT])
     assert together.states[together.rows(0)].tobytes() == alone.states.tobytes()
@@ -40,7 +40,7 @@ def test_parts_are_what_they_are_alone(kind: Any, tmp_path: Path, make_model: An
     parts = np.split(together.ids[rows], ends[:-1])
     assert len(parts) > 1
     assert all(len(part) <= (encoder.window or 0) for part in parts)
-    cut = together.cut(LONG)
+    cut = together.tokenize(LONG)
     assert len(cut) == rows.stop - rows.start
     # Together the parts have all tokens of the caption, and say where they stand.
     covered = {place for token in cut for place in range(token.start, token.end)}

@@ -1,12 +1,12 @@
-"""Encoders: language models that turn captions into vectors. Nothing is fetched at scoring time.
+"""Encoders: language models that turn captions into vectors. Nothing is downloaded while scoring.
 
-| encoder     | what it is                                                                    |
+| encoder     | model                                                                         |
 |-------------|-------------------------------------------------------------------------------|
 | `minilm`    | all-MiniLM-L6-v2, 6 layers of 384; `cidery data get minilm`                   |
 | `mpnet`     | all-mpnet-base-v2, 12 layers of 768; `cidery data get mpnet`                  |
-| a path      | the folder of a BERT, RoBERTa, XLM-R or MPNet model, as Hugging Face has them |
+| a path      | folder of a BERT, RoBERTa, XLM-R or MPNet model in Hugging Face's layout      |
 | a function  | captions -> array [captions, width], or words and [words, width] for each     |
-| other names | those that other packages add (`cidery.plugins`)                              |
+| other names | encoders of plug-in packages (`cidery.plugins`)                               |
 
 ```python
 encoder = get_encoder("minilm")
@@ -39,16 +39,16 @@ from cidery.plugins import LoadedPlugin, list_names, load_plugin
 from cidery.storage import MODELS, find_model
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
-"""A name, the folder of a model, a function from captions to vectors, or an encoder."""
+"""A name, a model folder, a function from captions to vectors, or an encoder."""
 
 
 def get_encoder(
     encoder: EncoderLike = "minilm", device: str = "cpu", keep: bool = False
 ) -> Encoder:
-    """Return the encoder of that name, read the model folder, or wrap the function.
+    """Return the encoder of a name, a model folder or a function.
 
-    `device` is `cpu` (the native core), `torch` (torch, on a graphics card if it has one), or a
-    device that torch knows, such as `cuda:1`. `keep` keeps vectors in the user's cache directory.
+    `device` is `cpu` (the native core), `torch` (torch, on a GPU if available), or the name of a
+    torch device, such as `cuda:1`. With `keep`, vectors are cached on disk.
     """
     opened = _get_encoder(encoder, device)
     return _cache(opened) if keep else opened
@@ -58,9 +58,9 @@ def _get_encoder(encoder: EncoderLike, device: str) -> Encoder:
     if isinstance(encoder, Encoder):
         return encoder
     if isinstance(encoder, str) and encoder not in MODELS:
-        loaded = _load_foreign(encoder)
+        loaded = _load_plugin_encoder(encoder)
         if loaded is not None:
-            return _read_foreign(loaded)
+            return _open_plugin_encoder(loaded)
     if isinstance(encoder, str | os.PathLike):
         folder, name = _find_folder(encoder)
         return _open(folder, _hash_files(folder), name, device)
@@ -68,13 +68,11 @@ def _get_encoder(encoder: EncoderLike, device: str) -> Encoder:
         from cidery.encoders.function_encoder import FunctionEncoder
 
         return FunctionEncoder(encoder)
-    raise SettingError(
-        f"an encoder is a name, a folder or a function that can be hashed, not {encoder!r}"
-    )
+    raise SettingError(f"encoder must be a name, a folder or a hashable function, not {encoder!r}")
 
 
 def name_encoder(encoder: EncoderLike) -> str:
-    """Return what signatures call an encoder; no model is opened for it.
+    """Return the name of an encoder in signatures, without loading a model.
 
     ```python
     name_encoder("minilm"), name_encoder("models/my-bert")   # ("minilm", "folder:my-bert")
@@ -82,20 +80,20 @@ def name_encoder(encoder: EncoderLike) -> str:
     """
     if isinstance(encoder, str) and encoder in MODELS:
         return encoder
-    if isinstance(encoder, str) and (loaded := _load_foreign(encoder)) is not None:
+    if isinstance(encoder, str) and (loaded := _load_plugin_encoder(encoder)) is not None:
         return f"{encoder}@{loaded.plugin.origin}"
     if isinstance(encoder, str | os.PathLike):
         return f"folder:{Path(encoder).resolve().name}"
     return get_encoder(encoder).name
 
 
-def _load_foreign(name: str) -> LoadedPlugin | None:
-    """Return what another package adds; a path with a slash is always a folder."""
+def _load_plugin_encoder(name: str) -> LoadedPlugin | None:
+    """Return the encoder of a plug-in package; a path with a slash is always a folder."""
     return load_plugin("encoder", name) if name and Path(name).name == name else None
 
 
 @lru_cache(maxsize=4)
-def _read_foreign(loaded: LoadedPlugin) -> Encoder:
+def _open_plugin_encoder(loaded: LoadedPlugin) -> Encoder:
     from cidery.encoders.function_encoder import FunctionEncoder
 
     value, plugin = loaded.value, loaded.plugin
@@ -103,7 +101,7 @@ def _read_foreign(loaded: LoadedPlugin) -> Encoder:
         try:
             return value()
         except Exception as error:
-            raise plugin.fail(f"cannot be made: {type(error).__name__}: {error}") from error
+            raise plugin.fail(f"cannot be created: {type(error).__name__}: {error}") from error
     if isinstance(value, Encoder):
         return value
     if callable(value):
@@ -114,7 +112,7 @@ def _read_foreign(loaded: LoadedPlugin) -> Encoder:
 
 
 def _find_folder(encoder: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return a model's folder, and what signatures call it."""
+    """Return a model's folder and its name in signatures."""
     if isinstance(encoder, str) and encoder in MODELS:
         return _find_checked(encoder), encoder
     folder = Path(encoder).resolve()
@@ -127,29 +125,28 @@ def _find_folder(encoder: str | os.PathLike[str]) -> tuple[Path, str]:
 
 
 def _find_checked(name: str) -> Path:
-    """Return the folder of a model that cidery knows; its weights must be those."""
+    """Return the folder of a shipped model name, after checking its weights."""
     folder, source = find_model(name), MODELS[name]
     digest = hash_weights(folder)
     if digest != source.sums["model.safetensors"]:
         raise DataError(
-            f"the weights in {folder} are not those of {name}: their SHA-256 is {digest}; fetch "
+            f"the weights in {folder} are not those of {name}: their SHA-256 is {digest}; download "
             f"them with: {source.command}"
         )
     return folder
 
 
 def _hash_files(folder: Path) -> tuple[str, ...]:
-    """Return the digests of all files that an encoder is made of, the weights' first."""
-    words = "tokenizer.json" if (folder / "tokenizer.json").is_file() else SENTENCEPIECE
-    others = (folder / name for name in ("config.json", words, "tokenizer_config.json"))
+    """Return the digests of all files of an encoder, the weights first."""
+    tokenizer = "tokenizer.json" if (folder / "tokenizer.json").is_file() else SENTENCEPIECE
+    others = (folder / name for name in ("config.json", tokenizer, "tokenizer_config.json"))
     return (
         hash_weights(folder),
         *(hash_file(path) if path.is_file() else "none" for path in others),
     )
 
 
-# Reading a model takes a second. The digests of its files, which are checked at every call, are
-# in the key.
+# Loading takes a second. The key has the digests of all files.
 @lru_cache(maxsize=4)
 def _open(folder: Path, files: tuple[str, ...], name: str, device: str) -> Encoder:
     from cidery.encoders.transformer import TransformerEncoder
@@ -165,8 +162,8 @@ def _cache(encoder: Encoder) -> Encoder:
         return encoder
     if not isinstance(encoder, TransformerEncoder):
         raise SettingError(
-            f"vectors of {encoder.name} cannot be kept: a function may change while its name stays "
-            "the same; leave keep out"
+            f"vectors of {encoder.name} cannot be cached: a function may change while its name "
+            "stays the same; leave out keep"
         )
     return CachedEncoder(encoder, encoder.files)
 

@@ -1,4 +1,4 @@
-"""What every encoder is: captions in, states of their tokens or one embedding each out."""
+"""Encoder: base class; captions to token states or embeddings."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ Integers: TypeAlias = "NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class Token:
-    """A word piece and the characters of the caption that it stands for."""
+    """A word piece and its character span in the caption."""
 
     text: str
     start: int
     end: int
     word: int | None
-    """Which word of the caption it belongs to; None for what the encoder adds itself."""
+    """Index of its word in the caption; None for special tokens."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenStates:
-    """The tokens of some captions, with an encoder's state of each.
+    """Tokens of captions with an encoder's state of each.
 
-    Tokens of caption i are [starts[i], ends[i]); captions that are equal share theirs.
+    Tokens of caption i are [starts[i], ends[i]); equal captions share theirs.
     """
 
     captions: Sequence[str]
@@ -42,23 +42,23 @@ class TokenStates:
     ids: Integers
     """int64[tokens]: equal for equal tokens, in any captions of the same encoder"""
     special: NDArray[np.bool_]
-    """bool[tokens]: what the encoder adds itself, such as [CLS] and [SEP]"""
+    """bool[tokens]: special tokens, such as [CLS] and [SEP]"""
     starts: Integers
     ends: Integers
-    cut: Callable[[str], list[Token]]
-    """How the encoder cuts a caption."""
+    tokenize: Callable[[str], list[Token]]
+    """The encoder's tokenizer."""
     vocabulary: Mapping[int, str]
-    """The tokens' texts by id: `the`, `##ing`; a piece that continues a word says so."""
+    """Texts of tokens by id: `the`, and `##ing` for a piece that continues a word."""
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def rows(self, caption: int) -> slice:
-        """Return where the tokens of that caption lie."""
+        """Return the rows of a caption's tokens."""
         return slice(int(self.starts[caption]), int(self.ends[caption]))
 
     def directions(self, caption: int) -> NDArray[np.float64]:
-        """Return float64[tokens, width]: states of length 1, whose products are cosines."""
+        """Return float64[tokens, width]: states scaled to length 1."""
         states = self.states[self.rows(caption)].astype(np.float64)
         lengths = np.linalg.norm(states, axis=1, keepdims=True)
         directions: NDArray[np.float64] = states / np.maximum(lengths, 1e-12)
@@ -66,46 +66,46 @@ class TokenStates:
 
 
 class Encoder(ABC):
-    """Something that turns captions into vectors; immutable, so threads may share it."""
+    """Base class of encoders; immutable, so that threads may share it."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What signatures call it."""
+        """Name in signatures."""
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """A digest of its weights, for signatures."""
+        """Digest of the weights, for signatures."""
 
     @property
     @abstractmethod
     def kernel(self) -> str:
-        """What computes, for signatures: last digits differ between kinds of processors."""
+        """Compute kernel, for signatures: last digits differ between processors."""
 
     @property
     def window(self) -> int | None:
-        """How many tokens it sees at once; longer captions are split. None: any number."""
+        """Maximum number of tokens; longer captions are split. None: no maximum."""
         return None
 
     @property
     def layers(self) -> int:
-        """The number of its last layer; layer 0 are the embeddings below the first."""
+        """Number of its last layer; layer 0 are the input embeddings."""
         return 0
 
     @abstractmethod
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
-        """Return float32[captions, width]: the mean of each caption's states, of length 1."""
+        """Return float32[captions, width]: mean of each caption's states, of length 1."""
 
     @abstractmethod
     def tokens(
         self, captions: Sequence[str], layer: int | None = None, threads: int = 0
     ) -> TokenStates:
-        """Return the tokens of all captions with their states in that layer; None: the last."""
+        """Return the tokens of captions with their states in a layer; None: the last."""
 
 
 def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
-    """Return the distinct captions and, for each caption given, its place among them."""
+    """Return the distinct captions and the index of each caption among them."""
     if isinstance(captions, str):
         raise InputError(f"expected a list of captions, not one: {captions!r}")
     for number, caption in enumerate(captions, 1):
@@ -119,7 +119,7 @@ def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
 
 
 def normalize(embeddings: Floats32) -> Floats32:
-    """Return rows of length 1; a row of zeros stays one."""
+    """Return rows scaled to length 1; rows of zeros are unchanged."""
     lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
     normal: Floats32 = embeddings / np.maximum(lengths, np.float32(1e-12))
     return normal

@@ -1,6 +1,6 @@
-"""What was found for each encoder: the layer to compare tokens in, and how near a match is.
+"""Calibrated settings of encoders: the layer in which tokens are compared, and the threshold β.
 
-The figures and how they were found are in docs/encoders.md; tools/calibrate_encoders.py finds them.
+docs/encoders.md describes their selection by tools/calibrate_encoders.py.
 """
 
 from __future__ import annotations
@@ -14,48 +14,48 @@ from cidery.errors import SettingError
 LAYERS: Mapping[str, int] = MappingProxyType(
     {"minilm": 6, "mpnet": 12, "bert-base": 9, "roberta-large": 17}
 )
-"""By encoder. Those of BERT and RoBERTa are what the package bert_score takes."""
+"""Layer by encoder. Those of BERT and RoBERTa are bert_score's."""
 
 WORD_LAYERS: Mapping[str, int] = MappingProxyType({"mpnet": 10})
-"""Where consensus compares words in another layer than embeddings. MPNet's last makes all words of
-a caption much alike."""
+"""Layer in which consensus compares words, if not that of embeddings. In MPNet's last layer, all
+words of a caption are similar."""
 
 BETAS: Mapping[str, float] = MappingProxyType(
     {"minilm": 0.5, "mpnet": 0.15, "bert-base": 0.4, "roberta-large": 0.83}
 )
-"""β, the highest cosine of tokens that do not match, by encoder. Those of BERT and RoBERTa are from
-Yi, Deng and Hu 2020."""
+"""β by encoder: tokens match if their cosine is above it. Those of BERT and RoBERTa are from Yi,
+Deng and Hu 2020."""
 
 
 def choose_layer(encoder: Encoder, layer: int | None = None) -> int | None:
-    """Return the layer asked for, or the encoder's best; the last of one that is not known."""
+    """Return the given layer, or the calibrated one, or the last."""
     if layer is not None or encoder.layers == 0:
         return layer
     return LAYERS.get(_model_of(encoder), encoder.layers)
 
 
 def choose_word_layer(encoder: Encoder, layer: int | None = None) -> int | None:
-    """Return the layer asked for, or the one in which an embedding metric compares words best."""
+    """Return the given layer, or the calibrated one for comparing words."""
     if layer is None and encoder.layers:
         layer = WORD_LAYERS.get(_model_of(encoder))
     return choose_layer(encoder, layer)
 
 
 def choose_beta(encoder: Encoder, beta: float | None = None) -> float:
-    """Return the threshold asked for, or the encoder's."""
+    """Return the given threshold, or the calibrated one."""
     if beta is not None:
         if not -1 <= beta <= 1:
-            raise SettingError(f"beta is a cosine: it must lie between -1 and 1, not {beta}")
+            raise SettingError(f"beta must be in [-1, 1], not {beta}")
         return beta
     if _model_of(encoder) not in BETAS:
         raise SettingError(
-            f"no β is known for the encoder {encoder.name}; say up to which cosine tokens do not "
-            f"match: beta=0.4 (known: {', '.join(BETAS)})"
+            f"the encoder {encoder.name} has no default beta; set the cosine above which tokens "
+            f"match, such as beta=0.4 (encoders with a default: {', '.join(BETAS)})"
         )
     return BETAS[_model_of(encoder)]
 
 
 def _model_of(encoder: Encoder) -> str:
-    """Return the model's name: that of its folder, whether cased or not."""
+    """Return the name of the model or its folder, without `-cased` or `-uncased`."""
     name = encoder.name.removeprefix("folder:")
     return name.removesuffix("-uncased").removesuffix("-cased")

@@ -1,4 +1,4 @@
-"""Any Python function as an encoder."""
+"""FunctionEncoder: a Python function as an encoder."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ EncodeFunction: TypeAlias = Callable[[list[str]], Any]
 
 @dataclass(frozen=True)
 class FunctionEncoder(Encoder):
-    """A function that embeds captions as wholes, or word by word; it sees each caption once."""
+    """A function that embeds captions or their words; each distinct caption is passed once."""
 
     function: EncodeFunction
     given_name: str | None = None
 
     @property
     def name(self) -> str:
-        """The name it was given, or `callable:` and the function's own."""
+        """Given name, or `callable:` and the function's name."""
         if self.given_name is not None:
             return self.given_name
         module = getattr(self.function, "__module__", "?")
@@ -42,12 +42,12 @@ class FunctionEncoder(Encoder):
 
     @property
     def fingerprint(self) -> str:
-        """`unknown`: a function's weights cannot be seen."""
+        """`unknown`: the weights of a function are not accessible."""
         return "unknown"
 
     @property
     def kernel(self) -> str:
-        """`unknown`: nor can what computes it."""
+        """`unknown`."""
         return "unknown"
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:  # noqa: ARG002
@@ -66,9 +66,9 @@ class FunctionEncoder(Encoder):
         layer: int | None = None,
         threads: int = 0,  # noqa: ARG002
     ) -> TokenStates:
-        """Return words and states; a function has no layers to choose from."""
+        """Return words and states; a function has no layers."""
         if layer is not None:
-            raise SettingError(f"{self.name} is a function: it has no layers to choose from")
+            raise SettingError(f"{self.name} is a function and has no layers; leave out layer")
         distinct, places = number_distinct(captions)
         found = self._read_words(distinct, self._call(distinct))
         words = [word for one, _ in found for word in one]
@@ -83,12 +83,12 @@ class FunctionEncoder(Encoder):
             special,
             offsets[:-1][places],
             offsets[1:][places],
-            self.cut,
+            self.tokenize,
             {number: word for word, number in numbers.items()},
         )
 
-    def cut(self, caption: str) -> list[Token]:
-        """Return the words of one caption, with the characters where they are found in it."""
+    def tokenize(self, caption: str) -> list[Token]:
+        """Return the words of one caption with their character spans."""
         tokens, end = [], 0
         words, _ = self._read_words([caption], self._call([caption]))[0]
         for number, (word, place) in enumerate(
@@ -99,34 +99,34 @@ class FunctionEncoder(Encoder):
         return tokens
 
     def _call(self, captions: list[str]) -> Any:
-        """Return what the function gives, once for each caption."""
+        """Return the result of the function for the captions."""
         given = self.function(captions)
         if not isinstance(given, np.ndarray):
             try:
                 given = list(given)
             except TypeError:
                 raise InputError(
-                    f"{self.name} must return something for each caption, not {given!r}"
+                    f"{self.name} must return a result for each caption, not {given!r}"
                 ) from None
         if len(given) != len(captions):
-            raise InputError(f"{self.name} gave {len(given)} rows for {len(captions)} captions")
+            raise InputError(f"{self.name} returned {len(given)} rows for {len(captions)} captions")
         return given
 
     def _read_words(self, captions: list[str], found: Any) -> list[tuple[list[str], Floats32]]:
         """Return words and float32[words, width] of each caption.
 
-        A caption without words gets a special token that is like no other.
+        A caption without words gets a special token.
         """
         if not _is_by_word(found):
             raise InputError(
                 f"{self.name} must return, for each caption, its words and an array [words, width]"
-                "; an array [captions, width] is enough for embed alone"
+                "; an array [captions, width] suffices for embed only"
             )
         read = []
         for caption, (words, states) in zip(captions, found, strict=True):
             expected = f"{len(words)} words and an array [{len(words)}, width] for {caption!r}"
             if not all(isinstance(word, str) for word in words):
-                raise InputError(f"{self.name} must return {expected}; not all words are texts")
+                raise InputError(f"{self.name} must return {expected}; not all words are strings")
             array = self._read_array(states, expected) if len(words) else _NOTHING
             if len(array) != len(words):
                 raise InputError(f"{self.name} must return {expected}, not {list(array.shape)}")
@@ -135,8 +135,8 @@ class FunctionEncoder(Encoder):
         for caption, (words, array) in zip(captions, read, strict=True):
             if len(words) and array.shape[1] != width:
                 raise InputError(
-                    f"{self.name} gave vectors of {array.shape[1]} numbers for {caption!r}, of "
-                    f"{width} for a caption before it"
+                    f"{self.name} returned vectors of {array.shape[1]} dimensions for {caption!r}, "
+                    f"of {width} for an earlier caption"
                 )
         empty = np.zeros((1, width), np.float32)
         return [one if len(one[0]) else ([""], empty) for one in read]
@@ -149,12 +149,12 @@ class FunctionEncoder(Encoder):
         if array.ndim != 2:
             raise InputError(f"{self.name} must return {expected}, not {list(array.shape)}")
         if not np.isfinite(array).all():
-            raise InputError(f"{self.name} must return {expected}, but it holds NaN or infinity")
+            raise InputError(f"{self.name} must return {expected}, not NaN or infinity")
         return array
 
 
 def _number(word: str) -> int:
-    """Return a word's id, 64 bits of a digest: the same in every call, with nothing remembered."""
+    """Return a word's id, 64 bits of a digest, so that it is the same in every call."""
     digest = hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)
 
@@ -163,7 +163,7 @@ _NOTHING: Floats32 = np.zeros((0, 0), np.float32)
 
 
 def _width(found: Sequence[tuple[list[str], Floats32]]) -> int:
-    """Return how long the vectors are; 1 where there are none."""
+    """Return the number of dimensions; 1 without vectors."""
     return next((states.shape[1] for words, states in found if len(words)), 1)
 
 

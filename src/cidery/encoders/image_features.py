@@ -1,4 +1,4 @@
-"""Features of images by id, and of captions by text, that a model such as CLIP made elsewhere."""
+"""Precomputed features of images by id and of captions by text, such as CLIP's."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ VECTORS = ("features", "image_features", "vectors")
 CAPTIONS = ("captions", "texts")
 CAPTION_VECTORS = ("text_features", "caption_features")
 LAYOUT = (
-    "features are a .npz with the arrays `names` and `features`, or an array for each image by "
-    "its name; .npy with a row for each image; or a folder with a .npy for each image"
+    "expected a .npz with the arrays `names` and `features`, or with an array for each image; a "
+    ".npy with a row for each image; or a folder with a .npy for each image"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ImageFeatures:
-    """Vectors of images by id and, where they are known, of captions by text.
-
-    They are compared by content. `ImageFeatures.build` checks arrays, `ImageFeatures.read` a file.
+    """Vectors of images by id and, optionally, of captions by text; compared by content.
 
     ```python
     ImageFeatures.build(["a.jpg", "b.jpg"], [[1.0, 0.0], [0.6, 0.8]]).find_images(["b"])
@@ -48,7 +46,7 @@ class ImageFeatures:
     caption_vectors: Floats | None = None
     """float64[captions, width], of length 1"""
     name: str = "features"
-    """What messages and signatures call them."""
+    """Name in messages and signatures."""
 
     @classmethod
     def build(
@@ -60,14 +58,14 @@ class ImageFeatures:
         *,
         name: str = "features",
     ) -> ImageFeatures:
-        """Check arrays, and scale vectors to length 1.
+        """Check arrays and scale vectors to length 1.
 
         Args:
-            images: Their ids, or names of files.
-            image_vectors: Numbers, `[images, width]`.
-            captions: Whose vectors are known, candidates and references, as they are scored.
-            caption_vectors: Numbers, `[captions, width]`.
-            name: What messages and signatures call them.
+            images: Image ids or file names.
+            image_vectors: Array `[images, width]`.
+            captions: Texts of candidates and references.
+            caption_vectors: Array `[captions, width]`.
+            name: Name in messages and signatures.
         """
         vectors = _check(image_vectors, [str(image) for image in images], "image", name)
         texts: Floats | None = None
@@ -75,34 +73,34 @@ class ImageFeatures:
             texts = _check(caption_vectors, list(captions), "caption", name)
             if texts.shape[1] != vectors.shape[1]:
                 raise DataError(
-                    f"{name}: images have {vectors.shape[1]} numbers each, captions "
-                    f"{texts.shape[1]}; both must come from one model, after its projection"
+                    f"{name}: image vectors have {vectors.shape[1]} dimensions, caption vectors "
+                    f"{texts.shape[1]}; both must be projected outputs of the same model"
                 )
         elif len(captions):
-            raise DataError(f"{name}: there are captions without vectors")
+            raise DataError(f"{name}: captions without vectors")
         known = tuple(map(str, captions))
         return cls(tuple(str(image) for image in images), vectors, known, texts, name)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> ImageFeatures:
-        """Read `.npz`, `.npy` or a folder of `.npy` files; nothing in them is run."""
+        """Read a `.npz` or `.npy` file, or a folder of `.npy` files; no pickles."""
         given = Path(path)
         if not given.exists():
-            raise SettingError(f"no file of features {str(path)!r}; {LAYOUT}")
+            raise SettingError(f"no such file or folder: {str(path)!r}; {LAYOUT}")
         files = sorted(given.glob("*.npy")) if given.is_dir() else [given]
         if not files:
-            raise SettingError(f"the folder {str(path)!r} holds no .npy file; {LAYOUT}")
+            raise SettingError(f"no .npy file in {str(path)!r}; {LAYOUT}")
         status = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files)
         return _read(given, tuple(files), status)
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """Number of dimensions."""
         return int(self.image_vectors.shape[1])
 
     @cached_property
     def fingerprint(self) -> str:
-        """The beginning of a digest of all names and vectors."""
+        """First 12 digits of the SHA-256 of all names and vectors."""
         from hashlib import sha256
 
         digest = sha256()
@@ -125,7 +123,7 @@ class ImageFeatures:
         return hash(self.fingerprint)
 
     def find_images(self, ids: Sequence[ImageId]) -> Floats:
-        """Return float64[ids, width]; DataError names images that are not there."""
+        """Return float64[ids, width]; DataError lists missing images."""
         places = match_names(self.images, ids)
         missing = [image for image, place in zip(ids, places, strict=True) if place is None]
         if missing:
@@ -137,9 +135,9 @@ class ImageFeatures:
         return np.ascontiguousarray(self.image_vectors[np.asarray(places, np.int64)])
 
     def find_captions(self, texts: Sequence[str]) -> Floats:
-        """Return float64[texts, width]; DataError names captions that are not there."""
+        """Return float64[texts, width]; DataError lists missing captions."""
         places = self._caption_places
-        found = [places.get(_spell(text), -1) for text in texts]
+        found = [places.get(_strip(text), -1) for text in texts]
         missing = [text for text, place in zip(texts, found, strict=True) if place < 0]
         if self.caption_vectors is None or missing:
             raise DataError(
@@ -151,10 +149,10 @@ class ImageFeatures:
 
     @cached_property
     def _caption_places(self) -> Mapping[str, int]:
-        return {_spell(text): place for place, text in reversed(list(enumerate(self.captions)))}
+        return {_strip(text): place for place, text in reversed(list(enumerate(self.captions)))}
 
 
-def _spell(text: str) -> str:
+def _strip(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -163,19 +161,18 @@ def _check(values: Any, names: Sequence[str], what: str, source: str) -> Floats:
     try:
         vectors = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{source}: the vectors of {what}s are no numbers: {error}") from None
+        raise DataError(f"{source}: the {what} vectors are not numeric: {error}") from None
     if vectors.ndim != 2 or not vectors.shape[1]:
         raise DataError(
-            f"{source}: expected a vector for each {what}, an array [{what}s, width], found the "
-            f"shape {list(vectors.shape)}"
+            f"{source}: expected an array [{what}s, width], found shape {list(vectors.shape)}"
         )
     if len(vectors) != len(names):
         raise DataError(f"{source}: {len(names)} {what}s, but {len(vectors)} vectors")
     if not names:
-        raise DataError(f"{source}: there are no {what}s")
+        raise DataError(f"{source}: no {what}s")
     twice = len(names) - len(set(names))
     if twice and what == "image":
-        raise DataError(f"{source}: {twice} images are there twice")
+        raise DataError(f"{source}: {twice} duplicate images")
     lengths = np.sqrt(np.square(vectors).sum(axis=1))
     for place in np.flatnonzero(~np.isfinite(lengths))[:1]:
         raise DataError(f"{source}: the vector of {names[place]!r:.80} holds NaN or infinity")
@@ -185,7 +182,7 @@ def _check(values: Any, names: Sequence[str], what: str, source: str) -> Floats:
     return scaled
 
 
-# The times and sizes of all files are in the key.
+# The key has the times and sizes of all files.
 @lru_cache(maxsize=4)
 def _read(
     path: Path,
@@ -198,7 +195,7 @@ def _read(
         rows = [np.squeeze(array) for array in opened]
         for file, row in zip(files, rows, strict=True):
             if row.shape != rows[0].shape:
-                raise DataError(f"{file}: another shape than {files[0].name}; {LAYOUT}")
+                raise DataError(f"{file}: the shape differs from that of {files[0].name}; {LAYOUT}")
         return ImageFeatures.build([file.stem for file in files], np.stack(rows), name=name)
     (content,) = opened
     if isinstance(content, np.ndarray):
@@ -207,15 +204,15 @@ def _read(
     if ids is None and vectors is None:
         rows = [np.squeeze(array) for array in content.values()]
         if len({row.shape for row in rows}) != 1 or rows[0].ndim != 1:
-            raise DataError(f"{path} holds {', '.join(content)}; {LAYOUT}")
+            raise DataError(f"{path} has the arrays {', '.join(content)}; {LAYOUT}")
         return ImageFeatures.build(list(content), np.stack(rows), name=name)
     if ids is None or vectors is None:
-        lacks = IDS[0] if ids is None else VECTORS[0]
-        raise DataError(f"{path} holds {', '.join(content)}, but no {lacks!r}; {LAYOUT}")
+        missing = IDS[0] if ids is None else VECTORS[0]
+        raise DataError(f"{path} has the arrays {', '.join(content)}, but no {missing!r}; {LAYOUT}")
     captions, texts = _choose(content, CAPTIONS), _choose(content, CAPTION_VECTORS)
     if (captions is None) != (texts is None):
         raise DataError(
-            f"{path} must hold both {CAPTIONS[0]!r} and {CAPTION_VECTORS[0]!r}, or neither"
+            f"{path} must have both {CAPTIONS[0]!r} and {CAPTION_VECTORS[0]!r}, or neither"
         )
     known = () if captions is None else captions.tolist()
     return ImageFeatures.build(ids.tolist(), vectors, known, texts, name=name)

@@ -1,4 +1,4 @@
-"""What takes embedded captions through a model's layers: the native core, or torch."""
+"""Layers of a model, run by the native core or by torch."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from cidery.errors import DataError, MissingExtraError, SettingError
 if TYPE_CHECKING:
     import torch
 
-TOKENS_AT_ONCE = 1 << 14
-"""That torch gets in one batch."""
+MAX_BATCH_TOKENS = 1 << 14
+"""Maximum number of tokens in a batch of torch."""
 
 
 class Layers(Protocol):
-    """The layers of a model, ready to run."""
+    """Layers of a model."""
 
     @property
     def kernel(self) -> str:
-        """What computes, for signatures."""
+        """Compute kernel, for signatures."""
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:
-        """Take states through `count` layers; caption i has tokens [offsets[i], offsets[i + 1])."""
+        """Run `count` layers; caption i has tokens [offsets[i], offsets[i + 1])."""
 
 
 class NativeLayers:
-    """Layers in the native core: no package is needed, and the bits depend on no other caption."""
+    """Layers in the native core; results do not depend on other captions in the batch."""
 
     def __init__(self, model: Model) -> None:
         inner = len(model.layers[0].widen_bias)
@@ -44,11 +44,11 @@ class NativeLayers:
 
     @property
     def kernel(self) -> str:
-        """`avx2` (with AVX-512 too: the bits are the same) or `portable`, by this processor."""
+        """`avx2` (also with AVX-512, which gives the same bits) or `portable`."""
         return self._encoder.kernel
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:
-        """Take states through `count` layers."""
+        """Run `count` layers."""
         longest = int(np.diff(offsets).max(initial=0))
         bias = bias_attention(self._distances, longest)
         return self._encoder.run(
@@ -66,10 +66,10 @@ def list_arrays(layer: Layer) -> tuple[Floats32, ...]:
 
 
 def bias_attention(distances: Floats32 | None, longest: int) -> Floats32 | None:
-    """Return what MPNet adds to the scores of attention: float32[heads, longest, longest].
+    """Return MPNet's relative attention bias: float32[heads, longest, longest].
 
-    Distances share a row of the table by buckets: one each up to 7, wider and wider ones up to
-    128, the same for all beyond; half of the rows are for each direction (Raffel et al. 2020).
+    Distances are bucketed: one bucket each up to 7, logarithmic ones up to 128, one beyond; half
+    of the rows are for each direction (Raffel et al. 2020).
     """
     if distances is None:
         return None
@@ -85,7 +85,7 @@ def bias_attention(distances: Floats32 | None, longest: int) -> Floats32 | None:
 
 
 class TorchLayers:
-    """Layers in torch, on a graphics card if it has one; captions of one length make a batch."""
+    """Layers in torch, on a GPU if available; captions of one length form a batch."""
 
     def __init__(self, model: Model, device: str) -> None:
         try:
@@ -108,7 +108,7 @@ class TorchLayers:
 
     @property
     def kernel(self) -> str:
-        """`torch-avx512` on a processor with that, `torch-cuda-…` with the graphics card's name."""
+        """`torch-` and the instruction set, or `torch-cuda-` and the name of the GPU."""
         import torch
 
         if self._device.type == "cpu":
@@ -120,7 +120,7 @@ class TorchLayers:
         return "-".join(f"torch-{kind}".lower().split())
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:  # noqa: ARG002
-        """Take states through `count` layers."""
+        """Run `count` layers."""
         import torch
 
         result = np.empty_like(states)
@@ -130,7 +130,7 @@ class TorchLayers:
                 starts = offsets[:-1][lengths == length]
                 bias = bias_attention(self._distances, int(length))
                 mask = None if bias is None else torch.from_numpy(bias).to(self._device)
-                step = max(1, TOKENS_AT_ONCE // max(1, int(length)))
+                step = max(1, MAX_BATCH_TOKENS // max(1, int(length)))
                 for begin in range(0, len(starts), step):
                     rows = starts[begin : begin + step, None] + np.arange(length)
                     batch = torch.from_numpy(states[rows]).to(self._device)

@@ -1,8 +1,8 @@
-"""Lenses: maps of an encoder's vectors that were learned from people's judgments of captions.
+"""Lenses: linear maps of an encoder's vectors, fitted to human judgments of captions.
 
-An encoder was taught which texts belong together, not which captions people find right. A lens
-changes its vectors a little, so that their cosines follow people. docs/metrics/consensus.md tells
-what they were learned from; tools/fit_lens.py learns them.
+Encoders are trained on which texts belong together, not on which captions are good. A lens adjusts
+the vectors so that their cosines agree better with judgments. tools/fit_lens.py fits them;
+docs/metrics/consensus.md names the data.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from cidery.encoders.base import Encoder
 from cidery.statistics import Floats
 
 FOLDER = Path(__file__).parent / "lenses"
-"""Of the shipped ones: `<encoder>-<digest of its weights>.npy`."""
+"""Shipped lenses: `<encoder>-<digest of its weights>.npy`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """The map x -> x + outward·inwardᵀ·x of an encoder's last states; of low rank."""
+    """Low-rank map x -> x + outward·inwardᵀ·x of an encoder's last states."""
 
     inward: Floats
     """float64[width, rank]"""
@@ -31,7 +31,7 @@ class Lens:
 
     @property
     def fingerprint(self) -> str:
-        """The beginning of the SHA-256 of its numbers, for signatures."""
+        """First 12 digits of the SHA-256 of its values, for signatures."""
         from hashlib import sha256  # loads OpenSSL, which other metrics do without
 
         return sha256(self.inward.tobytes() + self.outward.tobytes()).hexdigest()[:12]
@@ -43,11 +43,11 @@ class Lens:
 
 
 def find_lens(encoder: Encoder) -> Lens | None:
-    """Return the lens that was fitted to exactly these weights, None if there is none."""
+    """Return the lens fitted to the encoder's weights, or None."""
     return _read_lens(encoder.fingerprint)
 
 
-# The shipped lenses are part of the package, which does not change while the process runs.
+# Shipped lenses are part of the package.
 @lru_cache(maxsize=8)
 def _read_lens(weights: str) -> Lens | None:
     for file in FOLDER.glob("*.npy"):

@@ -1,4 +1,4 @@
-"""Model folders as Hugging Face lays them out: config.json, weights and a tokenizer."""
+"""Model folders in Hugging Face's layout: config.json, weights and a tokenizer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cidery.errors import DataError
 
 
 @dataclass(frozen=True)
-class Naming:
-    """Where an architecture keeps what all of them have, below `encoder.layer.N.`."""
+class Architecture:
+    """Names of an architecture's weights below `encoder.layer.N.`, and its differences."""
 
     query: str = "attention.self.query"
     key: str = "attention.self.key"
@@ -25,18 +25,18 @@ class Naming:
     gather: str = "attention.output.dense"
     attended: str = "attention.output.LayerNorm"
     first_position: int = 0
-    """The row of the table of positions that belongs to the first token."""
+    """Row of the position embeddings of the first token."""
     relative: bool = False
-    """Whether attention is biased by the distance of tokens."""
-    blank: bool = False
-    """Whether a word is another token after a blank; then captions begin with one."""
+    """True for relative attention bias."""
+    leading_space: bool = False
+    """True if tokens include the space before a word; then captions begin with a space."""
 
 
-NAMINGS: Mapping[str, Naming] = {
-    "bert": Naming(),
-    "roberta": Naming(first_position=2, blank=True),
-    "xlm-roberta": Naming(first_position=2),
-    "mpnet": Naming(
+ARCHITECTURES: Mapping[str, Architecture] = {
+    "bert": Architecture(),
+    "roberta": Architecture(first_position=2, leading_space=True),
+    "xlm-roberta": Architecture(first_position=2),
+    "mpnet": Architecture(
         query="attention.attn.q",
         key="attention.attn.k",
         value="attention.attn.v",
@@ -46,15 +46,15 @@ NAMINGS: Mapping[str, Naming] = {
         relative=True,
     ),
 }
-"""By `model_type` of config.json."""
+"""Architectures by `model_type` of config.json."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The arrays of one layer, float32, in the order in which the native encoder takes them."""
+    """Weights of one layer, float32, in the order of the native encoder's arguments."""
 
     attend: Floats32
-    """Query, key and value, one below the other."""
+    """Query, key and value, concatenated."""
     attend_bias: Floats32
     gather: Floats32
     gather_bias: Floats32
@@ -70,53 +70,53 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What an encoder needs of a model folder."""
+    """Settings and weights of a model folder."""
 
     folder: Path
-    naming: Naming
+    architecture: Architecture
     heads: int
     epsilon: float
     longest: int
-    """Tokens that a caption may have."""
+    """Maximum number of tokens."""
     words: Floats32
     positions: Floats32
     kind: Floats32
-    """The embedding of the first kind of token; zeros where the model knows no kinds."""
+    """Embedding of the first token type; zeros if the model has no token types."""
     scale: Floats32
     shift: Floats32
     layers: tuple[Layer, ...]
     distances: Floats32 | None
-    """[buckets, heads], where attention is biased by distance."""
+    """[buckets, heads] for relative attention bias."""
 
 
 def read_model(folder: Path) -> Model:
-    """Read a model folder; DataError says what cannot be used."""
+    """Read a model folder; DataError if it is not supported."""
     config = _read_config(folder)
-    naming = NAMINGS[config["model_type"]]
+    architecture = ARCHITECTURES[config["model_type"]]
     heads = _read_count(folder, config, "num_attention_heads")
     arrays = _Arrays(folder, read_arrays(folder))
-    words = arrays.take("embeddings.word_embeddings.weight", None, None)
+    words = arrays.get("embeddings.word_embeddings.weight", None, None)
     width = words.shape[1]
-    positions = arrays.take("embeddings.position_embeddings.weight", None, width)
+    positions = arrays.get("embeddings.position_embeddings.weight", None, width)
     kinds = np.zeros((1, width), np.float32)
     if "embeddings.token_type_embeddings.weight" in arrays:
-        kinds = arrays.take("embeddings.token_type_embeddings.weight", None, width)
+        kinds = arrays.get("embeddings.token_type_embeddings.weight", None, width)
     distances = None
-    if naming.relative:
-        distances = arrays.take("encoder.relative_attention_bias.weight", None, heads)
+    if architecture.relative:
+        distances = arrays.get("encoder.relative_attention_bias.weight", None, heads)
     return Model(
         folder,
-        naming,
+        architecture,
         heads,
         float(config["layer_norm_eps"]),
-        min(len(positions) - naming.first_position, _read_limit(folder)),
+        min(len(positions) - architecture.first_position, _read_limit(folder)),
         words,
         positions,
         kinds[0],
-        arrays.take("embeddings.LayerNorm.weight", width),
-        arrays.take("embeddings.LayerNorm.bias", width),
+        arrays.get("embeddings.LayerNorm.weight", width),
+        arrays.get("embeddings.LayerNorm.bias", width),
         tuple(
-            _read_layer(arrays, naming, number, width)
+            _read_layer(arrays, architecture, number, width)
             for number in range(_read_count(folder, config, "num_hidden_layers"))
         ),
         distances,
@@ -124,20 +124,21 @@ def read_model(folder: Path) -> Model:
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
-    """Read config.json, and refuse what would be run wrongly."""
+    """Read config.json; DataError for unsupported settings."""
     if not (folder / "config.json").is_file():
         raise DataError(
-            f"{folder} holds no config.json; an encoder is the folder of a model as Hugging Face "
-            "lays it out"
+            f"no config.json in {folder}; expected a model folder in Hugging Face's layout"
         )
     config = _read_json(folder / "config.json")
     kind = config.get("model_type")
-    if kind not in NAMINGS:
-        raise DataError(f"{folder}: cannot run {kind!r} models; known: {', '.join(NAMINGS)}")
+    if kind not in ARCHITECTURES:
+        raise DataError(
+            f"{folder}: unsupported model_type {kind!r}; supported: {', '.join(ARCHITECTURES)}"
+        )
     for setting, known in {"hidden_act": "gelu", "position_embedding_type": "absolute"}.items():
         if config.get(setting, known) != known:
             raise DataError(
-                f"{folder}: cannot run models with {setting} {config[setting]!r}, only {known!r}"
+                f"{folder}: unsupported {setting} {config[setting]!r}; supported: {known!r}"
             )
     epsilon = config.setdefault("layer_norm_eps", 1e-12)
     if not isinstance(epsilon, int | float):
@@ -153,16 +154,16 @@ def _read_count(folder: Path, config: Mapping[str, Any], name: str) -> int:
 
 
 def _read_limit(folder: Path) -> int:
-    """Return how many tokens tokenizer_config.json allows."""
+    """Return the maximum number of tokens in tokenizer_config.json."""
     path = folder / "tokenizer_config.json"
     limit = _read_json(path).get("model_max_length", 10**9) if path.is_file() else 10**9
-    if not isinstance(limit, int | float) or limit < _FEWEST:
-        raise DataError(f"{path}: model_max_length must be at least {_FEWEST}, not {limit!r}")
+    if not isinstance(limit, int | float) or limit < _MIN_TOKENS:
+        raise DataError(f"{path}: model_max_length must be at least {_MIN_TOKENS}, not {limit!r}")
     return int(limit)
 
 
-_FEWEST = 3
-"""Tokens: one of the caption's between two of the encoder's."""
+_MIN_TOKENS = 3
+"""Minimum number of tokens: one token of the caption and two special tokens."""
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -175,19 +176,22 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _read_layer(arrays: _Arrays, naming: Naming, number: int, width: int) -> Layer:
+def _read_layer(arrays: _Arrays, architecture: Architecture, number: int, width: int) -> Layer:
     def read(name: str, outputs: int | None, *inputs: int) -> tuple[Floats32, Floats32]:
         place = f"encoder.layer.{number}.{name}"
-        weight = arrays.take(f"{place}.weight", outputs, *inputs)
-        return weight, arrays.take(f"{place}.bias", len(weight))
+        weight = arrays.get(f"{place}.weight", outputs, *inputs)
+        return weight, arrays.get(f"{place}.bias", len(weight))
 
-    attend = [read(name, width, width) for name in (naming.query, naming.key, naming.value)]
+    attend = [
+        read(name, width, width)
+        for name in (architecture.query, architecture.key, architecture.value)
+    ]
     widen, widen_bias = read("intermediate.dense", None, width)
     return Layer(
         np.concatenate([weight for weight, _ in attend]),
         np.concatenate([bias for _, bias in attend]),
-        *read(naming.gather, width, width),
-        *read(naming.attended, width),
+        *read(architecture.gather, width, width),
+        *read(architecture.attended, width),
         widen,
         widen_bias,
         *read("output.dense", width, len(widen)),
@@ -196,10 +200,10 @@ def _read_layer(arrays: _Arrays, naming: Naming, number: int, width: int) -> Lay
 
 
 class _Arrays:
-    """Arrays by name, whatever the model that holds the encoder is called."""
+    """Arrays by name, without the prefix of the surrounding model."""
 
     def __init__(self, folder: Path, arrays: Mapping[str, np.ndarray]) -> None:
-        old = {"gamma": "weight", "beta": "bias"}  # what BERT's first releases called them
+        old = {"gamma": "weight", "beta": "bias"}  # names in BERT's first releases
         self._folder = folder
         self._arrays = {
             ".".join(old.get(part, part) for part in name.split(".")): array
@@ -211,10 +215,10 @@ class _Arrays:
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._arrays
 
-    def take(self, name: str, *shape: int | None) -> Floats32:
-        """Return an array of that shape; None is any length but 0."""
+    def get(self, name: str, *shape: int | None) -> Floats32:
+        """Return an array of that shape; None is any length except 0."""
         if name not in self:
-            raise DataError(f"{self._folder}: the weights hold no {name}")
+            raise DataError(f"{self._folder}: missing weights: {name}")
         array = self._arrays[self._prefix + name]
         fits = array.ndim == len(shape) and all(
             length == (expected or max(1, length))
@@ -223,6 +227,6 @@ class _Arrays:
         if not fits:
             expected = ", ".join("any" if length is None else str(length) for length in shape)
             raise DataError(
-                f"{self._folder}: {name} is of the shape {list(array.shape)}, not [{expected}]"
+                f"{self._folder}: {name} has shape {list(array.shape)}, expected [{expected}]"
             )
         return np.ascontiguousarray(array, np.float32)

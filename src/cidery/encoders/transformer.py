@@ -24,7 +24,7 @@ from cidery.encoders.base import (
     number_distinct,
 )
 from cidery.encoders.layers import Layers, NativeLayers, TorchLayers
-from cidery.encoders.long_text import find_middle, warn_of_long
+from cidery.encoders.long_text import find_middle, warn_long_captions
 from cidery.encoders.model import Model, read_model
 from cidery.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.encoders.sentencepiece import read_sentencepiece
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-BLANK = "▁"
-"""How SentencePiece writes a blank."""
-UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
-"""How the names of letters begin in scripts that have no blanks between words."""
-AT_ONCE = 1024
-"""Captions between two reports of progress."""
+SPACE = "▁"
+"""Space in SentencePiece's tokens."""
+UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+"""Prefixes of Unicode names of letters in scripts without spaces between words."""
+CHUNK_SIZE = 1024
+"""Number of captions between two progress reports."""
 
 
 class TransformerEncoder(Encoder):
-    """A model folder, read once; every distinct caption goes through it once per call."""
+    """Encoder of a model folder; each distinct caption is encoded once per call."""
 
     def __init__(self, folder: Path, files: tuple[str, ...], name: str, device: str) -> None:
         """Read a folder.
 
         Args:
-            folder: As Hugging Face lays it out.
-            files: The SHA-256 of each of its files, the weights' first.
-            name: What signatures call it.
+            folder: Folder in Hugging Face's layout.
+            files: SHA-256 of each of its files, the weights first.
+            name: Name in signatures.
             device: As for `get_encoder`.
         """
         self._folder, self._files, self._name = folder, files, name
@@ -67,39 +67,41 @@ class TransformerEncoder(Encoder):
 
     @property
     def name(self) -> str:
-        """What signatures call it."""
+        """Name in signatures."""
         return self._name
 
     @property
     def fingerprint(self) -> str:
-        """The beginning of its weights' SHA-256."""
+        """First 12 digits of the SHA-256 of the weights."""
         return self._files[0][:12]
 
     @property
     def files(self) -> str:
-        """A digest of all files: states depend on the settings and the tokenizer, too."""
+        """Digest of all files, including settings and tokenizer."""
         return sha256("\n".join(self._files).encode()).hexdigest()
 
     @property
     def kernel(self) -> str:
-        """What computes: `avx2`, `portable`, or what torch uses."""
+        """`avx2`, `portable`, or the device of torch."""
         return self._layers.kernel
 
     @property
     def layers(self) -> int:
-        """The number of its last layer."""
+        """Number of its last layer."""
         return len(self._model.layers)
 
     @property
     def window(self) -> int:
-        """How many tokens it sees at once; longer captions are split at sentences."""
+        """Maximum number of tokens; longer captions are split at sentences."""
         return self._model.longest
 
     @cached_property
     def vocabulary(self) -> Mapping[int, str]:
-        """The tokens' texts by id, as BERT's vocabulary has them."""
-        # RoBERTa and SentencePiece mark the blank before a word, not that there is none.
-        mark = "Ġ" if self._model.naming.blank else BLANK if self._marks_blanks else ""
+        """Texts of tokens by id, in BERT's notation."""
+        # RoBERTa and SentencePiece mark the space before a word, BERT the lack of it.
+        mark = (
+            "Ġ" if self._model.architecture.leading_space else SPACE if self._marks_spaces else ""
+        )
         texts = {}
         for text, place in self._tokenizer.get_vocab().items():
             continues = mark and text[:1].isalnum() and text[0] != mark
@@ -107,54 +109,54 @@ class TransformerEncoder(Encoder):
         return MappingProxyType(texts)
 
     @cached_property
-    def _marks_blanks(self) -> bool:
-        """Whether the tokenizer is SentencePiece's, which writes a blank as a low line."""
-        return any(text.startswith(BLANK) for text in self._tokenizer.get_vocab())
+    def _marks_spaces(self) -> bool:
+        """True for SentencePiece, which marks spaces."""
+        return any(text.startswith(SPACE) for text in self._tokenizer.get_vocab())
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
-        """Return float32[captions, width]: the mean of each caption's states, of length 1."""
+        """Return float32[captions, width]: mean of each caption's states, of length 1."""
         distinct, places = number_distinct(captions)
-        cut = self._cut(distinct)
-        offsets = cut.offsets
+        batch = self._tokenize(distinct)
+        offsets = batch.offsets
         sums = np.empty((len(offsets) - 1, self._model.words.shape[1]), np.float32)
-        for first, last, states in self._run(cut.ids, offsets, self.layers, threads):
+        for first, last, states in self._run(batch.ids, offsets, self.layers, threads):
             starts = offsets[first:last] - offsets[first]
             sums[first:last] = np.add.reduceat(states, starts)
-        counts = np.diff(cut.bounds)
+        counts = np.diff(batch.bounds)
         if len(distinct) < len(sums):
-            sums = np.add.reduceat(sums, cut.firsts[:-1])
+            sums = np.add.reduceat(sums, batch.firsts[:-1])
         embedded: Floats32 = normalize((sums / counts[:, None]).astype(np.float32))[places]
         return embedded
 
     def tokens(
         self, captions: Sequence[str], layer: int | None = None, threads: int = 0
     ) -> TokenStates:
-        """Return the tokens of all captions with their states in that layer; None: the last."""
+        """Return the tokens of captions with their states in a layer; None: the last."""
         count = self.layers if layer is None else layer
         if not 0 <= count <= self.layers:
             raise SettingError(f"{self.name} has layers 0 to {self.layers}, not {layer}")
         distinct, places = number_distinct(captions)
-        cut = self._cut(distinct)
-        states = np.empty((len(cut.ids), self._model.words.shape[1]), np.float32)
-        for first, last, part in self._run(cut.ids, cut.offsets, count, threads):
-            states[cut.offsets[first] : cut.offsets[last]] = part
+        batch = self._tokenize(distinct)
+        states = np.empty((len(batch.ids), self._model.words.shape[1]), np.float32)
+        for first, last, part in self._run(batch.ids, batch.offsets, count, threads):
+            states[batch.offsets[first] : batch.offsets[last]] = part
         return TokenStates(
             captions,
             states,
-            cut.ids,
-            cut.special,
-            cut.bounds[:-1][places],
-            cut.bounds[1:][places],
-            self.cut,
+            batch.ids,
+            batch.special,
+            batch.bounds[:-1][places],
+            batch.bounds[1:][places],
+            self.tokenize,
             self.vocabulary,
         )
 
-    def cut(self, caption: str) -> list[Token]:
-        """Return the tokens of one caption; of a long one, those of its parts in a row."""
+    def tokenize(self, caption: str) -> list[Token]:
+        """Return the tokens of one caption; for a long one, those of its parts in order."""
         tokens: list[Token] = []
         begin = known = 0
         for part in self._split(caption):
-            of_part = self._cut_part(part)
+            of_part = self._tokenize_part(part)
             tokens += [
                 Token(
                     token.text,
@@ -168,12 +170,12 @@ class TransformerEncoder(Encoder):
             begin += len(part)
         return tokens
 
-    def _cut_part(self, caption: str) -> list[Token]:
-        found = self._tokenizer.encode(self._spell(caption))
-        added = len(caption) - len(caption.lstrip()) - self._model.naming.blank
+    def _tokenize_part(self, caption: str) -> list[Token]:
+        found = self._tokenizer.encode(self._prepare_text(caption))
+        added = len(caption) - len(caption.lstrip()) - self._model.architecture.leading_space
         words = found.word_ids
-        if self._marks_blanks:
-            words = _part_words(found.tokens, words)
+        if self._marks_spaces:
+            words = _number_words(found.tokens, words)
         tokens = [
             Token(text, max(0, start + added), max(0, end + added), word)
             for text, (start, end), word in zip(found.tokens, found.offsets, words, strict=True)
@@ -181,44 +183,44 @@ class TransformerEncoder(Encoder):
         return self._shorten(tokens)
 
     def _split(self, caption: str) -> list[str]:
-        """Return parts that the model can see at once: the caption, or halves of it, and so on."""
+        """Return parts that fit the model: the caption, or recursively its halves."""
         if self._fits(caption) or len(caption) < 2:
             return [caption]
         middle = find_middle(caption)
         return [*self._split(caption[:middle]), *self._split(caption[middle:])]
 
     def _fits(self, caption: str) -> bool:
-        # A token is a character at least, unless characters are written as bytes.
+        # A token has at least one byte; a character has at most four.
         if len(caption) * 4 + 2 <= self.window:
             return True
-        return len(self._tokenizer.encode(self._spell(caption)).ids) <= self.window
+        return len(self._tokenizer.encode(self._prepare_text(caption)).ids) <= self.window
 
     def _shorten(self, tokens: list[_T]) -> list[_T]:
-        """Cut a single character of more tokens than the window has."""
+        """Truncate a single character that has more tokens than the window."""
         return [*tokens[: self.window - 1], tokens[-1]] if len(tokens) > self.window else tokens
 
-    def _spell(self, caption: str) -> str:
-        """Return what the tokenizer gets: with a blank before the first word, if that matters."""
-        if not self._model.naming.blank or not caption.strip():
+    def _prepare_text(self, caption: str) -> str:
+        """Return the tokenizer's input, with a leading space where the model needs one."""
+        if not self._model.architecture.leading_space or not caption.strip():
             return caption.strip()
         return f" {caption.strip()}"
 
-    def _cut(self, captions: list[str]) -> _Cut:
-        """Cut captions into tokens; those that are too long are split first, with a warning."""
-        found = self._tokenizer.encode_batch_fast([self._spell(text) for text in captions])
+    def _tokenize(self, captions: list[str]) -> _TokenizedBatch:
+        """Tokenize captions; long ones are split first, with a warning."""
+        found = self._tokenizer.encode_batch_fast([self._prepare_text(text) for text in captions])
         parts = [[one] for one in found]
         long = [number for number, one in enumerate(found) if len(one.ids) > self.window]
         for number in long:
-            spelled = [self._spell(part) for part in self._split(captions[number])]
+            spelled = [self._prepare_text(part) for part in self._split(captions[number])]
             parts[number] = self._tokenizer.encode_batch_fast(spelled)
         if long:
-            warn_of_long(self.name, self.window, len(long))
+            warn_long_captions(self.name, self.window, len(long))
         windows = [one for of_caption in parts for one in of_caption]
         ids = [self._shorten(one.ids) for one in windows]
         special = [self._shorten(one.special_tokens_mask) for one in windows]
-        offsets = _add_up(map(len, ids))
-        firsts = _add_up(map(len, parts))
-        return _Cut(
+        offsets = _to_offsets(map(len, ids))
+        firsts = _to_offsets(map(len, parts))
+        return _TokenizedBatch(
             np.fromiter(chain.from_iterable(ids), np.int64, int(offsets[-1])),
             np.fromiter(chain.from_iterable(special), bool, int(offsets[-1])),
             offsets,
@@ -229,39 +231,39 @@ class TransformerEncoder(Encoder):
         self, ids: Integers, offsets: Integers, layers: int, threads: int
     ) -> Iterator[tuple[int, int, Floats32]]:
         """Yield the states of captions [first, last), some at a time."""
-        report: Callable[[str, float], None] = current_progress()
+        progress: Callable[[str, float], None] = current_progress()
         total = len(offsets) - 1
-        starts = range(0, total, AT_ONCE)
+        starts = range(0, total, CHUNK_SIZE)
         chunks = [
             (ids[offsets[first] : offsets[last]], offsets[first : last + 1] - offsets[first])
             for first in starts
-            if (last := min(total, first + AT_ONCE))
+            if (last := min(total, first + CHUNK_SIZE))
         ]
         here = partial(self._run_chunk, layers, threads)
-        there = partial(_run_there, self._opened, self.kernel, layers)
-        # The native layers use threads of their own: only other machines can help.
+        there = partial(_run_in_worker, self._opened, self.kernel, layers)
+        # The native layers use threads; only other machines make it faster.
         helpers = 1 if current_runner() is not None and len(chunks) > 1 else 0
         for first, states in zip(starts, share_work(chunks, here, there, helpers), strict=True):
-            report(f"encoding captions by {self.name}", first / total)
-            yield first, min(total, first + AT_ONCE), states
+            progress(f"encoding captions by {self.name}", first / total)
+            yield first, min(total, first + CHUNK_SIZE), states
 
     def _run_chunk(self, layers: int, threads: int, chunk: tuple[Integers, Integers]) -> Floats32:
-        """Return the states of some captions, given as tokens and where captions begin."""
+        """Return the states of captions, given as token ids and offsets."""
         ids, offsets = chunk
         states = self._layers.run(self._embed_tokens(ids, offsets), offsets, layers, threads)
         if not np.isfinite(states).all():
-            raise DataError(f"{self._folder}: the weights give states that are no numbers")
+            raise DataError(f"{self._folder}: the model returns NaN or infinite values")
         return states
 
     def _embed_tokens(self, ids: Integers, offsets: Integers) -> Floats32:
-        """Return word, position and kind of each token, summed and normalized."""
+        """Return the sum of word, position and type embeddings, normalized."""
         model = self._model
         places = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets))
-        # The same word at the same place is the same vector, wherever it occurs.
+        # Equal words at equal positions have the same vector.
         keys, back = np.unique(ids * model.longest + places, return_inverse=True)
         words, positions = np.divmod(keys, model.longest)
         sums = model.words[words] + model.kind
-        sums += model.positions[positions + model.naming.first_position]
+        sums += model.positions[positions + model.architecture.first_position]
         sums -= sums.mean(axis=1, keepdims=True)
         variance = np.square(sums).mean(axis=1, keepdims=True)
         sums = sums / np.sqrt(variance + np.float32(model.epsilon)) * model.scale + model.shift
@@ -269,61 +271,61 @@ class TransformerEncoder(Encoder):
         return embedded
 
 
-def _run_there(
+def _run_in_worker(
     opened: tuple[Path, tuple[str, ...], str, str],
     kernel: str,
     layers: int,
     chunk: tuple[Integers, Integers],
 ) -> Floats32:
-    """Do `TransformerEncoder._run_chunk` in another process, which opens the model once."""
+    """Call `TransformerEncoder._run_chunk` in another process, which loads the model once."""
     from cidery.encoders import _hash_files, _open
 
     folder, files, name, device = opened
     if not folder.is_dir() or _hash_files(folder) != files:
-        raise DataError(f"{folder}: another machine has no such model, or a different one, there")
+        raise DataError(f"{folder}: the model is missing or different on another machine")
     encoder = _open(folder, files, name, device)
     assert isinstance(encoder, TransformerEncoder)
     if encoder.kernel != kernel:
         raise DataError(
-            f"one machine computes with {kernel} and another with {encoder.kernel}, so that last "
-            "digits would differ; use machines of one kind"
+            f"machines use different kernels, {kernel} and {encoder.kernel}, so that last digits "
+            "would differ; use machines with the same processor"
         )
     return encoder._run_chunk(layers, 1, chunk)
 
 
 @dataclass(frozen=True, eq=False)
-class _Cut:
-    """Tokens of windows, one after another; a caption has one window, or several if it is long."""
+class _TokenizedBatch:
+    """Tokens of windows; a caption has one window, or several if it is long."""
 
     ids: Integers
     special: NDArray[np.bool_]
     offsets: Integers
-    """Where windows begin, and the end."""
+    """Offsets of windows."""
     firsts: Integers
-    """The first window of each caption, and how many there are."""
+    """First window of each caption, and the number of windows."""
 
     @property
     def bounds(self) -> Integers:
-        """Where captions begin, and the end."""
+        """Offsets of captions."""
         return self.offsets[self.firsts]
 
 
-def _add_up(lengths: Iterable[int]) -> Integers:
+def _to_offsets(lengths: Iterable[int]) -> Integers:
     return np.fromiter(accumulate(lengths, initial=0), np.int64)
 
 
-def _part_words(pieces: Sequence[str], words: Sequence[int | None]) -> list[int | None]:
-    """Number words where the tokenizer cuts at blanks alone.
+def _number_words(pieces: Sequence[str], words: Sequence[int | None]) -> list[int | None]:
+    """Return the word index of each piece of a tokenizer that splits at spaces only.
 
-    Punctuation is a word by itself, and so is each piece in a script without blanks between words.
+    Punctuation is a word, and so is each piece in a script without spaces between words.
     """
     numbers: list[int | None] = []
     before: tuple[int | None, str] = (None, "")
     number = -1
     for piece, word in zip(pieces, words, strict=True):
-        kind = _find_kind(piece.removeprefix(BLANK))
+        kind = _find_kind(piece.removeprefix(SPACE))
         if (word, kind) != before or kind == "unspaced":
-            # A blank by itself belongs to what follows.
+            # A separate space belongs to the next piece.
             number += before != (word, "blank")
         before = (word, kind)
         numbers.append(None if word is None else number)
@@ -336,7 +338,7 @@ def _find_kind(piece: str) -> str:
     if not piece[0].isalnum():
         return "marks" if unicodedata.category(piece[0])[0] != "M" else "letters"
     name = unicodedata.name(piece[0], "")
-    return "unspaced" if name.startswith(UNSPACED) else "letters"
+    return "unspaced" if name.startswith(UNSPACED_SCRIPTS) else "letters"
 
 
 def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
@@ -344,13 +346,13 @@ def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
         from tokenizers import Tokenizer
     except ImportError:
         raise MissingExtraError.to(
-            "cut captions as language models do", package="tokenizers", extra="contextual"
+            "tokenize captions for language models", package="tokenizers", extra="contextual"
         ) from None
     path = folder / "tokenizer.json"
     if not path.is_file() and (folder / SENTENCEPIECE).is_file():
         path = folder / SENTENCEPIECE
     if not path.is_file():
-        raise DataError(f"{folder} holds no tokenizer.json and no {SENTENCEPIECE}")
+        raise DataError(f"no tokenizer.json or {SENTENCEPIECE} in {folder}")
     try:
         tokenizer = (
             read_sentencepiece(path)
@@ -359,12 +361,12 @@ def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
         )
     except DataError:
         raise
-    except Exception as error:  # the package raises nothing more particular
+    except Exception as error:  # the package raises no specific type
         raise DataError(f"{path} cannot be read: {error}") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     if not tokenizer.encode("").ids:
-        raise DataError(f"{path} adds no tokens such as [CLS]; the model cannot run without")
+        raise DataError(f"{path} adds no special tokens such as [CLS], which the model needs")
     if max(tokenizer.get_vocab().values()) >= len(model.words):
-        raise DataError(f"{path} knows more tokens than the model, which has {len(model.words)}")
+        raise DataError(f"{path} has more tokens than the model, which has {len(model.words)}")
     return tokenizer

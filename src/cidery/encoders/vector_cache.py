@@ -1,4 +1,4 @@
-"""Vectors in the user's cache directory, by caption, model and layer."""
+"""Cache of vectors on disk, by caption, model and layer."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from cidery.encoders.base import Encoder, Floats32, TokenStates, number_distinct
 from cidery.storage import CACHES
 
 VECTORS = CACHES["embeddings"]
-AT_ONCE = 4096
-"""Captions that are encoded, then kept: what is lost when the work is stopped."""
+BATCH_SIZE = 4096
+"""Number of captions encoded between two writes."""
 
 _TOKEN = np.dtype([("id", "<i8"), ("special", "?")])
 
 
 @dataclass(frozen=True)
 class CachedEncoder(Encoder):
-    """An encoder whose vectors are kept on disk: it sees each caption once on this machine.
+    """An encoder whose vectors are cached on disk.
 
     ```python
-    get_encoder("minilm", keep=True).embed(["a dog runs"])   # the second time, from the disk
+    get_encoder("minilm", keep=True).embed(["a dog runs"])   # the second time, from disk
     ```
     """
 
     encoder: Encoder
     files: str
-    """A digest of all of the model's files: vectors depend on its tokenizer, too."""
+    """Digest of all files of the model, including its tokenizer."""
 
     @property
     def name(self) -> str:
-        """The encoder's own name: what is kept is the same to the bit."""
+        """Name of the encoder: cached vectors have the same bits."""
         return self.encoder.name
 
     @property
     def fingerprint(self) -> str:
-        """The digest of the encoder's weights."""
+        """Digest of the encoder's weights."""
         return self.encoder.fingerprint
 
     @property
     def layers(self) -> int:
-        """The number of its last layer."""
+        """Number of its last layer."""
         return self.encoder.layers
 
     @property
     def window(self) -> int | None:
-        """How many tokens the encoder sees at once."""
+        """Maximum number of tokens of the encoder."""
         return self.encoder.window
 
     @property
     def kernel(self) -> str:
-        """What the encoder computes with."""
+        """Compute kernel of the encoder."""
         return self.encoder.kernel
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
-        """Return float32[captions, width]: the mean of each caption's states, of length 1."""
+        """Return float32[captions, width]: mean of each caption's states, of length 1."""
 
         def encode(missing: list[str]) -> Iterator[bytes]:
             return (row.tobytes() for row in self.encoder.embed(missing, threads))
@@ -72,13 +72,13 @@ class CachedEncoder(Encoder):
     def tokens(
         self, captions: Sequence[str], layer: int | None = None, threads: int = 0
     ) -> TokenStates:
-        """Return the tokens of all captions with their states in that layer; None: the last."""
+        """Return the tokens of captions with their states in a layer; None: the last."""
 
         def encode(missing: list[str]) -> Iterator[bytes]:
             found = self.encoder.tokens(missing, layer, threads)
             return (_pack(found, found.rows(place)) for place in range(len(missing)))
 
-        # One caption gives the width and how captions are cut, whatever is kept.
+        # One caption gives the width and the tokenizer.
         model = self.encoder.tokens([""], layer, threads)
         distinct, places = number_distinct(captions)
         number = self.layers if layer is None else layer
@@ -101,14 +101,14 @@ class CachedEncoder(Encoder):
             tokens["special"].copy(),
             (ends - counts)[places],
             ends[places],
-            model.cut,
+            model.tokenize,
             model.vocabulary,
         )
 
     def _find(
         self, captions: list[str], what: str, encode: Callable[[list[str]], Iterator[bytes]]
     ) -> list[bytes]:
-        """Return what is kept of each caption; what is not is made, and kept."""
+        """Return the cached content of each caption; missing ones are computed and saved."""
         model = "\n".join((self.name, self.files, self.kernel, f"split at {self.window}", what))
         keys = [
             hashlib.sha256(f"{model}\n{caption}".encode(errors="surrogatepass")).digest()
@@ -116,8 +116,8 @@ class CachedEncoder(Encoder):
         ]
         found = VECTORS.load(keys)
         missing = [place for place, key in enumerate(keys) if key not in found]
-        for start in range(0, len(missing), AT_ONCE):
-            part = missing[start : start + AT_ONCE]
+        for start in range(0, len(missing), BATCH_SIZE):
+            part = missing[start : start + BATCH_SIZE]
             contents = encode([captions[place] for place in part])
             made = {keys[place]: content for place, content in zip(part, contents, strict=True)}
             VECTORS.save(made)

@@ -1,4 +1,4 @@
-"""Files of a model's weights: safetensors, or PyTorch's pickles."""
+"""Weights of a model folder: safetensors or PyTorch pickles."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from cidery.errors import DataError, MissingExtraError
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 _KINDS = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}
-"""What can be a weight; other arrays, such as lists of positions, are left out."""
+"""Types of weights; other arrays, such as position ids, are left out."""
 
 
 def find_weights(folder: Path) -> Path:
-    """Return the file of weights in a model folder."""
+    """Return the weights file of a model folder."""
     for name in (SAFE, PICKLED):
         if (folder / name).is_file():
             return folder / name
     raise DataError(
-        f"{folder} holds neither {SAFE} nor {PICKLED}; an encoder is the folder of a model as "
-        "Hugging Face lays it out"
+        f"no {SAFE} or {PICKLED} in {folder}; expected a model folder in Hugging Face's layout"
     )
 
 
@@ -73,7 +72,7 @@ def _read_pickled(path: Path) -> dict[str, np.ndarray]:
         # weights_only: a pickle could run any code otherwise.
         loaded = torch.load(path, map_location="cpu", weights_only=True)
         return {name: tensor.float().numpy() for name, tensor in loaded.items()}
-    except Exception as error:  # what damage makes of a pickle is anything
+    except Exception as error:  # a damaged pickle may raise any type
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise DataError(f"{path} cannot be read: {reason}") from error
 
@@ -84,18 +83,17 @@ def hash_weights(folder: Path) -> str:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file; it is read again only when it has changed."""
+    """Return the SHA-256 of a file, cached until the file changes."""
     status = path.stat()
     return _hash_unchanged(
         path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
     )
 
 
-# Weights may be gigabytes. Whoever writes a file, or puts another in its place, changes its times,
-# its size or its number, all of which are in the key.
+# Weights may be gigabytes. The key has all that changes when a file is written or replaced.
 @lru_cache(maxsize=32)
 def _hash_unchanged(path: Path, *status: int) -> str:  # noqa: ARG001
-    import hashlib  # loads OpenSSL, which other metrics do without
+    import hashlib  # slow to import (OpenSSL)
 
     digest = hashlib.sha256()
     with path.open("rb") as file:

@@ -350,7 +350,7 @@ def encode_sentences(
         places = encoded_positions[sentence]
         if places:
             ends = np.cumsum([len(word) + 1 for word in text.split(" ")])
-            tokens = encoded.cut(text)[: len(states)]
+            tokens = encoded.tokenize(text)[: len(states)]
             chosen = [n for n, t in enumerate(tokens) if t.word is not None and t.end > t.start]
             owners = np.searchsorted(ends, [tokens[n].end for n in chosen])
             words = np.asarray(places)[np.minimum(owners, len(places) - 1)]

@@ -262,7 +262,7 @@ class EncodedCaptions:
 
     def _weigh(self, text: str) -> Floats:
         """Return the weights of a caption's tokens: those of the words that they are part of."""
-        tokens = self.tokens.cut(text)
+        tokens = self.tokens.tokenize(text)
         words: dict[int, str] = {}
         for token in tokens:
             if token.word is not None:

@@ -44,7 +44,7 @@ class CaptionWords:
     def read(cls, states: TokenStates, caption: int) -> CaptionWords:
         """Put the tokens of one of some encoded captions together."""
         text = states.captions[caption]
-        tokens = states.cut(text)
+        tokens = states.tokenize(text)
         groups: dict[int, list[int]] = {}
         for place, token in enumerate(tokens):
             if token.word is not None:
