@@ -195,7 +195,7 @@ def test_damaged_folders_are_named(tmp_path: Path, make_model: Any) -> None:
         ),
         "no config": (
             {"config.json": None},
-            r"no config\.json; an encoder is the folder of a model",
+            r"no config\.json in .* expected a model folder",
         ),
         "list": ({"config.json": b"[]"}, r"config\.json is damaged: expected an object"),
         "heads": (
@@ -350,7 +350,8 @@ def test_a_known_model_with_other_weights_is_refused(
         file.seek(-1, 2)
         file.write(b"?")
     with pytest.raises(
-        DataError, match=r"are not those of minilm: their SHA-256 is .*; download them with: cidery da"
+        DataError,
+        match=r"are not those of minilm: their SHA-256 is .*; download them with: cidery da",
     ):
         get_encoder("minilm")
 

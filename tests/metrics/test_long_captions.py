@@ -30,7 +30,9 @@ def test_where_texts_are_split() -> None:
 def test_parts_are_what_they_are_alone(kind: Any, tmp_path: Path, make_model: Any) -> None:
     make_model(kind, tmp_path)
     encoder = get_encoder(tmp_path)
-    with pytest.warns(UnreliableWarning, match="1 caption has more than .* tokens, the maximum of folder"):
+    with pytest.warns(
+        UnreliableWarning, match="1 caption has more than .* tokens, the maximum of folder"
+    ):
         together = encoder.tokens([SHORT, LONG])
     alone = encoder.tokens([SHORT])
     assert together.states[together.rows(0)].tobytes() == alone.states.tobytes()
