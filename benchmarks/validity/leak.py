@@ -63,7 +63,7 @@ class Server:
     def __post_init__(self) -> None:
         from cidery_server.challenges.creation import add_phase, create_challenge
         from cidery_server.challenges.definition import NamedSlices
-        from cidery_server.challenges.scorers import ScorerCache
+        from cidery_server.challenges.scorer_cache import ScorerCache
 
         references = read_references(bundled.path("references.json"))
         fields = {"slug": self.slug, "title": self.slug, "metrics": METRICS, **self.rules}

@@ -24,8 +24,8 @@ def new_team(world: World, name: str) -> Visitor:
 def make_link(world: World, name: str) -> str:
     accounts = world["owner"].get("/api/accounts").json()["accounts"]
     (number,) = [account["id"] for account in accounts if account["name"] == name]
-    told = world["owner"].post("/api/accounts", json={"account": number, "action": "link"})
-    return "/api/" + str(told.json()["link"]).split("/", 3)[3]
+    message = world["owner"].post("/api/accounts", json={"account": number, "action": "link"})
+    return "/api/" + str(message.json()["link"]).split("/", 3)[3]
 
 
 def test_a_one_time_link_works_once(world: World) -> None:
@@ -82,8 +82,8 @@ def test_a_password_is_changed(world: World) -> None:
 
 
 def test_a_mistyped_name_makes_no_owner(world: World) -> None:
-    said = world.app.run("serve", "--owner-link", "onwer", status=2)
-    assert "unknown owner 'onwer'; known: owner; to create one, use --new-owner" in said
+    output = world.app.run("serve", "--owner-link", "onwer", status=2)
+    assert "unknown owner 'onwer'; known: owner; to create one, use --new-owner" in output
     assert "/set-password/" in world.app.run("serve", "--new-owner", "second")
 
 

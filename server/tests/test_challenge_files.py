@@ -1,4 +1,4 @@
-"""Files that describe challenges: what is wrong with them is said."""
+"""Errors in files that describe challenges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Challenges in other languages than English: how captions are cut, and what teams are told."""
+"""Challenges in other languages than English: tokenizers, and warnings for teams."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def challenge(local_app: None, tmp_path: Path) -> Iterator[Challenge]:
 def submissions(challenge: Challenge) -> Iterator[dict[str, Submission]]:
     """A good submission, and one in another language, by one team."""
     from cidery_server.challenges.models import Submission, pack_json
-    from cidery_server.challenges.scorers import ScorerCache
+    from cidery_server.challenges.scorer_cache import ScorerCache
     from cidery_server.challenges.scoring import score_submission
     from cidery_server.web.models import Account
 
     team = Account.objects.create(name="strandgut")
-    said = {"german": {i: f"{i} Hunde am Strand" for i in GERMAN}, "chinese": CHINESE}
+    output = {"german": {i: f"{i} Hunde am Strand" for i in GERMAN}, "chinese": CHINESE}
     found = {}
-    for title, captions in said.items():
+    for title, captions in output.items():
         packed = pack_json([captions[image] for image in challenge.images])
         row = Submission.objects.create(
             challenge=challenge, team=team, title=title, packed_captions=packed
@@ -63,8 +63,8 @@ def test_captions_are_cut_by_the_language(
     challenge: Challenge, submissions: dict[str, Submission]
 ) -> None:
     assert challenge.language == "de"
-    said = dict(zip(challenge.images, submissions["german"].captions, strict=True))
-    expected = cidery.score(said, GERMAN, ["cider", "rouge-l"], language="de")
+    output = dict(zip(challenge.images, submissions["german"].captions, strict=True))
+    expected = cidery.score(output, GERMAN, ["cider", "rouge-l"], language="de")
     found = {score.metric: score for score in submissions["german"].scores.all()}
     for metric, score in found.items():
         assert score.value == pytest.approx(expected.corpus[metric])
@@ -76,12 +76,12 @@ def test_teams_are_told_what_cannot_be_cut(submissions: dict[str, Submission]) -
     from django.test import Client
 
     assert submissions["german"].warnings == []
-    (told,) = submissions["chinese"].warnings
-    assert told == "captions are in Chinese, but the language is set to 'de'"
+    (message,) = submissions["chinese"].warnings
+    assert message == "captions are in Chinese, but the language is set to 'de'"
     address = f"/api{submissions['chinese'].get_absolute_url()}"
     client = Client()
     client.force_login(submissions["chinese"].team)
-    assert client.get(address).json()["warnings"] == [told]
+    assert client.get(address).json()["warnings"] == [message]
     page = client.get(submissions["chinese"].get_absolute_url()).content.decode()
     assert "so that their scores may be too low" in page
     assert Client().get(address).status_code == 404

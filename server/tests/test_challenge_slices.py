@@ -56,7 +56,7 @@ def scored(
     from cidery_server.challenges.creation import create_from_file
     from cidery_server.challenges.models import Submission, pack_json
     from cidery_server.challenges.ranking import compare_with_best
-    from cidery_server.challenges.scorers import ScorerCache
+    from cidery_server.challenges.scorer_cache import ScorerCache
     from cidery_server.challenges.scoring import score_submission
     from cidery_server.web.models import Account
 

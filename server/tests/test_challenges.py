@@ -186,10 +186,10 @@ def test_the_chart_is_a_picture(orchard: Orchard) -> None:
 
 
 def test_long_names_leave_room_in_the_chart(local_app: None) -> None:
-    from cidery_server.challenges.pages.charts import LONGEST_NAME, shorten
+    from cidery_server.challenges.pages.charts import MAX_NAME_LENGTH, shorten
 
     assert shorten("Apple pickers") == "Apple pickers"
-    assert shorten("W" * 60) == "W" * (LONGEST_NAME - 1) + "…"
+    assert shorten("W" * 60) == "W" * (MAX_NAME_LENGTH - 1) + "…"
 
 
 @pytest.mark.both_databases

@@ -1,4 +1,4 @@
-"""Challenges of EvalAI: what maps is made, what does not is said."""
+"""Import of EvalAI challenges, and notes on unsupported settings."""
 
 from __future__ import annotations
 

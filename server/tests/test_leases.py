@@ -41,7 +41,7 @@ def lease_of(number: int) -> Any:
 
 def test_a_step_longer_than_a_lease_is_not_taken_by_another(number: int) -> None:
     from cidery_server.challenges.models import HiddenReferences, Submission
-    from cidery_server.challenges.scorers import Labeled, ScorerCache
+    from cidery_server.challenges.scorer_cache import Labeled, ScorerCache
     from cidery_server.challenges.scoring import Claim, score_submission
 
     @dataclass
@@ -51,7 +51,7 @@ def test_a_step_longer_than_a_lease_is_not_taken_by_another(number: int) -> None
         def get(self, references: HiddenReferences, metrics: Labeled) -> Any:
             first = lease_of(number)
             wait_until(lambda: lease_of(number) > first, 60, what="renewing the lease")
-            assert Claim.take(number) is None
+            assert Claim.acquire(number) is None
             return super().get(references, metrics)
 
     score_submission(number, Slow())
@@ -66,7 +66,7 @@ def test_a_cluster_that_is_missing_fails_the_submission(
     from django.test import override_settings
 
     from cidery_server.challenges.models import Submission
-    from cidery_server.challenges.scorers import ScorerCache
+    from cidery_server.challenges.scorer_cache import ScorerCache
     from cidery_server.challenges.scoring import score_submission
 
     pytest.importorskip("ray")
@@ -86,14 +86,14 @@ def test_a_lost_lease_is_not_renewed(number: int) -> None:
     from cidery_server.challenges.models import Submission
     from cidery_server.challenges.scoring import Claim, LostClaimError
 
-    first = Claim.take(number)
+    first = Claim.acquire(number)
     assert first is not None
     past = timezone.now() - timedelta(days=1)
     Submission.objects.filter(pk=number).update(lease_until=past)
-    second = Claim.take(number)
+    second = Claim.acquire(number)
     assert second is not None
     Submission.objects.filter(pk=number).update(lease_until=past)
-    with pytest.raises(LostClaimError), first.kept():
+    with pytest.raises(LostClaimError), first.renewing():
         first.report(0, 1)
     assert lease_of(number) == past
     with second.kept():

@@ -57,8 +57,8 @@ def test_members_submit_for_their_team(host: Host) -> None:
     assert 'class="mine"' in ann.get("/challenges/fair").content.decode()
     assert growers.post("/api/team", action="forbid", member="Ann").status_code == 200
     assert host.refusal("Ann", "fair", tries(1)) == "You may not submit for your team, Growers."
-    told = ann.get("/challenges/fair/submissions").content.decode()
-    assert "You may not submit for your team." in told and "<h2>Submit</h2>" not in told
+    message = ann.get("/challenges/fair/submissions").content.decode()
+    assert "You may not submit for your team." in message and "<h2>Submit</h2>" not in message
     assert ann.post(f"/api/submissions/{number}/standing", action="withdraw").status_code == 403
     growers.post("/api/team", action="allow", member="Ann")
     assert ann.post("/api/team", action="invite").status_code == 400
@@ -74,8 +74,8 @@ def test_members_submit_for_their_team(host: Host) -> None:
 
 def test_nobody_is_in_two_teams(host: Host) -> None:
     assert join(host, "Cat", "Growers").status_code == 204
-    told = join(host, "Cat", "Planters").json()["errors"]["non_field_errors"][0]
-    assert told == "You are in the team Growers; leave it first."
+    message = join(host, "Cat", "Planters").json()["errors"]["non_field_errors"][0]
+    assert message == "You are in the team Growers; leave it first."
     own = join(host, "Growers", "Planters").json()["errors"]["non_field_errors"][0]
     assert "Your team has members" in own
     mine = join(host, "Planters", "Planters").json()["errors"]["non_field_errors"][0]

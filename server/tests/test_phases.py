@@ -169,11 +169,11 @@ def test_no_quota_is_doubled(twice: Host) -> None:
     for word in ("runs", "sits down"):
         twice.submit("Doublers", "twice", captions(DEV, word))
     twice.submit("Doublers", "twice-test", captions(DEV, "sleeps quite well"))
-    told = twice.refusal("Doublers", "twice", captions(DEV, "flies"))
-    assert "used its 3 submissions of today" in told
-    assert told.endswith("Submissions to test count too.")
-    told = twice.refusal("Doublers", "twice-test", captions(DEV, "flies"))
-    assert "used its 1 submissions of today" in told
+    message = twice.refusal("Doublers", "twice", captions(DEV, "flies"))
+    assert "used its 3 submissions of today" in message
+    assert message.endswith("Submissions to test count too.")
+    message = twice.refusal("Doublers", "twice-test", captions(DEV, "flies"))
+    assert "used its 1 submissions of today" in message
 
 
 def test_digits_are_those_of_the_stricter_phase(twice: Host) -> None:

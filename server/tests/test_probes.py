@@ -135,8 +135,8 @@ def test_nonsense_is_a_probe_however_it_varies(guarded: Guarded) -> None:
     assert guarded.sees(0, first)["hides_scores"] and guarded.sees(1, second)["hides_scores"]
     guarded.decide(first, "keep")
     assert guarded.sees(0, first)["scores"] == []
-    told = guarded.teams[0].get(f"/submissions/{first}").text
-    assert "The organizers have decided not to show them." in told
+    message = guarded.teams[0].get(f"/submissions/{first}").text
+    assert "The organizers have decided not to show them." in message
     half = captions(*((image, f"qq{image}") for image in IMAGES[:6]))
     third = guarded.submit(2, half)
     guarded.decide(second, "keep")

@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 
 def wait_for_ever():
-    Path({told!r}).write_text(f"{{os.getpid()}} {{os.environ['CIDERY_TEST_RUN']}}\\n")
+    Path({message!r}).write_text(f"{{os.getpid()}} {{os.environ['CIDERY_TEST_RUN']}}\\n")
     while True:
         time.sleep(1)
 
@@ -44,8 +44,8 @@ def test_of_services(installation, request):
 @contextmanager
 def running_pytest(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Run pytest with the suite's fixtures on a test that never ends; give its file of news."""
-    told, test = folder / "told", folder / "test_waiting.py"
-    test.write_text(WAITING.format(told=str(told), chromium=bool(find_chromium())))
+    message, test = folder / "message", folder / "test_waiting.py"
+    test.write_text(WAITING.format(message=str(message), chromium=bool(find_chromium())))
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-c", str(ROOT / "pyproject.toml")]
     command += [
         "-q",
@@ -70,11 +70,11 @@ def running_pytest(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pop
 
     def waits() -> bool:
         assert run.poll() is None, (folder / "log").read_text()
-        return told.exists() and told.read_text().endswith("\n")
+        return message.exists() and message.read_text().endswith("\n")
 
     try:
         wait_until(waits, what="the test that never ends")
-        yield run, told.read_text()
+        yield run, message.read_text()
     finally:
         run.kill()
         run.wait()
@@ -92,8 +92,8 @@ def descendants_of(process: int) -> set[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_processes_end_with_the_run(tmp_path: Path, number: signal.Signals) -> None:
-    with running_pytest(tmp_path, "-k", "test_of_processes") as (run, told):
-        started = descendants_of(run.pid) | find_marked(told.split()[1])
+    with running_pytest(tmp_path, "-k", "test_of_processes") as (run, message):
+        started = descendants_of(run.pid) | find_marked(message.split()[1])
         assert len(started) >= 3  # the reaper is one of them
         run.send_signal(number)
         run.wait(TIMEOUT_SECONDS)
@@ -105,8 +105,8 @@ def test_services_end_with_an_interrupted_run(tmp_path: Path) -> None:
     if PostgreSQL.find() is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
     options = ("-n", "1", "--dist", "loadfile", "-k", "test_of_services and postgresql")
-    with running_pytest(tmp_path, *options) as (run, told):
-        worker, mark = told.split()
+    with running_pytest(tmp_path, *options) as (run, message):
+        worker, mark = message.split()
         folder = postgresql_folder(mark)
         postmaster = int((folder / "data" / "postmaster.pid").read_text().split()[0])
         started = {*descendants_of(run.pid), postmaster, *descendants_of(postmaster)}

@@ -24,7 +24,7 @@ def labeled(*names: str) -> Any:
 
 
 def test_a_scorer_is_used_again_for_the_same_references(local_app: None) -> None:
-    from cidery_server.challenges.scorers import ScorerCache
+    from cidery_server.challenges.scorer_cache import ScorerCache
 
     scorers, rouge = ScorerCache(), labeled("rouge-l")
     first, second = (make_references("one", ["a cat"], ["a dog"]) for _ in range(2))
@@ -34,7 +34,7 @@ def test_a_scorer_is_used_again_for_the_same_references(local_app: None) -> None
 
 def test_changed_references_metrics_and_frequencies_are_other_scorers(local_app: None) -> None:
     from cidery_server.challenges.models import pack_json
-    from cidery_server.challenges.scorers import ScorerCache
+    from cidery_server.challenges.scorer_cache import ScorerCache
 
     scorers, metric = ScorerCache(), labeled("cider-d")
     found = make_references("one", ["a cat sleeps"], ["a dog runs"])
@@ -53,7 +53,7 @@ def test_changed_references_metrics_and_frequencies_are_other_scorers(local_app:
 
 
 def test_the_oldest_scorer_goes_first(local_app: None) -> None:
-    from cidery_server.challenges.scorers import ScorerCache
+    from cidery_server.challenges.scorer_cache import ScorerCache
 
     scorers, rouge = ScorerCache(most=2), labeled("rouge-l")
     one, two, three = (make_references("x", [f"cat {n}"], ["a dog"]) for n in range(3))

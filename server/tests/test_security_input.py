@@ -203,8 +203,8 @@ def test_injections_find_nothing(world: World) -> None:
         ]
     assert {answer.status_code for answer in answers} <= {200, 400, 401, 403, 404}
     # Not "sql" alone: a random token of a page may have these letters.
-    told = re.compile("sqlite|postgres|psycopg|syntax error|database error", re.IGNORECASE)
-    assert not any(told.search(answer.text) for answer in answers)
+    message = re.compile("sqlite|postgres|psycopg|syntax error|database error", re.IGNORECASE)
+    assert not any(message.search(answer.text) for answer in answers)
     assert world.ask("SELECT count(*), sum(length(password)) FROM web_account") == before
 
 
@@ -325,12 +325,12 @@ answer = Client().get("/sign-in", secure=True, headers={"host": "captions.exampl
 print(answer.status_code, answer.headers, answer.cookies.output())
 """
     settings = {"CIDERY_URL": "https://captions.example.org", "CIDERY_DATA": str(tmp_path)}
-    told = subprocess.run(
+    message = subprocess.run(
         [sys.executable, "-c", code], env=os.environ | settings, capture_output=True, check=True
     ).stdout.decode()
-    assert told.startswith("200 ")
-    assert "max-age=31536000" in told
-    assert "Secure" in told.partition("csrftoken")[2]
+    assert message.startswith("200 ")
+    assert "max-age=31536000" in message
+    assert "Secure" in message.partition("csrftoken")[2]
 
 
 def test_images_outside_their_folder_do_not_exist(world: World) -> None:
@@ -338,13 +338,13 @@ def test_images_outside_their_folder_do_not_exist(world: World) -> None:
         "SELECT id, content FROM studies_item WHERE study_id = "
         "(SELECT id FROM studies_study WHERE name = 'local')"
     )
-    told = {
+    message = {
         json.loads(content)["image"]: world["owner"].get(f"/studies/local/images/{key}").status_code
         for key, content in rows
     }
-    assert told.pop("../secret.png") == 404
-    assert told.pop("x" * 1000) == 404
-    assert set(told.values()) == {200}
+    assert message.pop("../secret.png") == 404
+    assert message.pop("x" * 1000) == 404
+    assert set(message.values()) == {200}
     for path in (
         "/static/../settings.py",
         "/static/%2e%2e/%2e%2e/settings.py",
@@ -511,7 +511,7 @@ def test_limits_hold_in_bursts(strict: Installation) -> None:
 
     wait_for_morning()
     assert burst(strict, send) == {201: 3, 400: 1, 429: 16}
-    # Every pair costs a worker seconds: who asks for all of them is told to wait.
+    # Every pair costs a worker seconds: requests for all of them are throttled.
     numbers = [
         submit(owner, "orchard", results(word)).json()["id"] for word in ("ox", "cow", "ewe")
     ]
@@ -597,12 +597,12 @@ def test_counts_are_not_driven_out(local_app: None) -> None:
 def test_few_files_of_an_account_are_read_at_once(local_app: None) -> None:
     from rest_framework.exceptions import Throttled
 
-    from cidery_server.web.limits import MOST_UPLOADS, reading_upload
+    from cidery_server.web.limits import MAX_UPLOADS, reading_upload
     from cidery_server.web.models import Account
 
     one, other = Account(pk=10_001), Account(pk=10_002)
     with ExitStack() as reading:
-        for _ in range(MOST_UPLOADS):
+        for _ in range(MAX_UPLOADS):
             reading.enter_context(reading_upload(one))
         with pytest.raises(Throttled, match="sending 2 files"), reading_upload(one, 0):
             pass
@@ -626,7 +626,7 @@ def test_an_ipv6_network_is_one_stranger(local_app: None) -> None:
     assert known_as("2001:db8:1:2::1") == known_as("2001:db8:1:2:ffff::9") == "2001:db8:1:2::/64"
     assert known_as("2001:db8:1:3::1") != known_as("2001:db8:1:2::1")
     assert known_as("::ffff:192.0.2.1") == known_as("192.0.2.1") == "192.0.2.1"
-    assert known_as("proxy-said-nothing") == "proxy-said-nothing"
+    assert known_as("proxy-output-nothing") == "proxy-output-nothing"
 
 
 def test_the_message_of_a_wrong_name_is_that_of_a_wrong_password(world: World) -> None:

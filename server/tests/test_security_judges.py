@@ -34,13 +34,13 @@ def test_a_judge_cannot_answer_for_another(world: World) -> None:
     cookie = one.visitor.http.cookies[f"judge-{study}"]
     number, _, signature = cookie.partition(":")
     for value in (f"{int(number) + 1}:{signature}", number, "x", ""):
-        told = forged.get(
+        message = forged.get(
             f"/api/studies/{study}/task", headers={"Cookie": f"judge-{study}={value}"}
         )
-        assert told.status_code == 403
+        assert message.status_code == 403
     # A cookie is good for its own study only.
-    told = forged.get("/api/studies/local/task", headers={"Cookie": f"judge-local={cookie}"})
-    assert told.status_code == 403
+    message = forged.get("/api/studies/local/task", headers={"Cookie": f"judge-local={cookie}"})
+    assert message.status_code == 403
 
 
 def test_no_address_claims_a_personal_invite(world: World) -> None:

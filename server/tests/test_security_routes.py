@@ -92,7 +92,7 @@ def test_other_methods_do_nothing(world: World, paths: dict[str, list[str]], met
 
 
 def test_what_is_not_ones_own_looks_like_nothing(world: World) -> None:
-    """Another team's submission, a hidden challenge and what never was are told apart by nobody."""
+    """Another team's submission and a hidden challenge look like something that does not exist."""
     for known, unknown in (
         (f"/api/submissions/{world.submissions['secret']}", "/api/submissions/99999"),
         ("/api/challenges/cellar", "/api/challenges/never-was"),

@@ -70,15 +70,15 @@ def malformed() -> Iterator[Any]:
 
 @pytest.mark.parametrize("role", ["stranger", "judge", "team"])
 def test_canaries_reach_nobody(world: World, every_path: list[str], role: str) -> None:
-    said = [world[role].get(path).text for path in every_path]
-    said += [world[role].post(path, json={}).text for path in every_path if "sign-" not in path]
+    output = [world[role].get(path).text for path in every_path]
+    output += [world[role].post(path, json={}).text for path in every_path if "sign-" not in path]
     if role == "team":
-        said += [submit(world["team"], "orchard", content).text for content in malformed()]
-        assert all(answer.startswith("{") for answer in said[-11:])
+        output += [submit(world["team"], "orchard", content).text for content in malformed()]
+        assert all(answer.startswith("{") for answer in output[-11:])
     if role == "judge":
         world.judge.task()
     for canary in CANARIES:
-        for text in said:
+        for text in output:
             # The other team's captions show nowhere, not even that they hold this word.
             assert canary not in text, text[:2000]
 
@@ -259,8 +259,10 @@ def test_a_new_password_ends_other_sessions(world: World) -> None:
     thief.sign_in("Forgetful")
     accounts = world["owner"].get("/api/accounts").json()["accounts"]
     number = next(a["id"] for a in accounts if a["name"] == "Forgetful")
-    told = world["owner"].post("/api/accounts", json={"account": number, "action": "link"}).json()
-    path = "/api/" + told["link"].split("/", 3)[3]
+    message = (
+        world["owner"].post("/api/accounts", json={"account": number, "action": "link"}).json()
+    )
+    path = "/api/" + message["link"].split("/", 3)[3]
     assert team.post(path, json={"password": "another good password"}).status_code == 200
     assert thief.get("/api/account").status_code == 401
     assert team.get("/api/account").status_code == 200

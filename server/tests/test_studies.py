@@ -333,8 +333,8 @@ def test_collection(installation: Installation, owner: Visitor) -> None:
     assert (
         owner.post(review, json={"assignment": rejected["id"], "accept": False}).status_code == 400
     )
-    told = {"assignment": rejected["id"], "accept": False, "reason": "not what is shown"}
-    assert owner.post(review, json=told).status_code == 204
+    message = {"assignment": rejected["id"], "accept": False, "reason": "not what is shown"}
+    assert owner.post(review, json=message).status_code == 204
     for row in queue[1:]:
         assert owner.post(review, json={"assignment": row["id"], "accept": True}).status_code == 204
     assert one.task()["state"] == "done"  # another person is asked
@@ -389,8 +389,8 @@ def test_a_sentence_that_was_taken_back_is_a_draft(
 @pytest.mark.both_databases
 def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_path: Path) -> None:
     study = make_study(owner, triplets(5))
-    told = owner.get(f"/api/studies/{study}/accuracy").json()["problem"]
-    assert told == "There are no answers to count yet."
+    message = owner.get(f"/api/studies/{study}/accuracy").json()["problem"]
+    assert message == "There are no answers to count yet."
     (link,) = make_links(owner, study)
     for choose in (choose_dog, choose_dog, choose_cat):
         join(installation, link, study).answer_all(choose)
@@ -466,8 +466,8 @@ def test_pairs_without_references_have_winners(
     ]
     file = tmp_path / "references.json"
     file.write_text(json.dumps({str(n): [f"the dog {n}", "a dog"] for n in range(4)}))
-    told = installation.run("study", "references", study, str(file))
-    assert told == f"{study}: 3 images have references now\n"
+    message = installation.run("study", "references", study, str(file))
+    assert message == f"{study}: 3 images have references now\n"
     shown = owner.get(path, params={"metric": "rouge-l"}).json()
     assert (shown["problem"], shown["first_wins"]) == ("", 3)
     assert [line[0] for line in shown["lines"]] == ["human", "rouge-l"]

@@ -71,9 +71,9 @@ def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser
     page.get_by_role("heading", name="Thank you, you are done").wait_for()
     code = page.locator("#code").inner_text()
     assert len(set(shown)) == 4
-    told = owner.get(f"/api/studies/{study}").json()
-    assert told["answered"] == 4
-    assert [code] == told["judges"][0]["codes"]
+    message = owner.get(f"/api/studies/{study}").json()
+    assert message["answered"] == 4
+    assert [code] == message["judges"][0]["codes"]
     lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
     assert all('"votes": [1]' in line for line in lines)
     assert errors == []  # the content security policy complains in the console

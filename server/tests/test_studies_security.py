@@ -96,14 +96,14 @@ def test_invites_are_kept_as_digests(
 
 
 def test_tasks_tell_nothing_more(installation: Installation, owner: Visitor) -> None:
-    """Not who wrote a sentence, not which item is a check, not what others said."""
+    """Not who wrote a sentence, not which item is a check, not the answers of others."""
     check = {"image": "secret", "pair": ["a", "b"], "reference": "c", "vote": 1}
     study = make_study(owner, triplets(2), checks=[check], check_every=2)
     (link,) = make_links(owner, study)
     judge = join(installation, link, study)
     for task in judge.answer_all(lambda _: "1"):
-        told = json.dumps(task)
-        assert not re.search("ours|theirs|secret|known|check|image \\d", told)
+        message = json.dumps(task)
+        assert not re.search("ours|theirs|secret|known|check|image \\d", message)
 
 
 @pytest.fixture(scope="module")

@@ -32,9 +32,9 @@ def owner(installation: Installation) -> Visitor:
 def send(judge: Judge, task: dict[str, Any], status: int = 200, **content: Any) -> dict[str, Any]:
     """Send anything but a plain answer; return the next task, or what is wrong."""
     path = f"/api/studies/{judge.study}/task"
-    told = judge.visitor.post(path, json={"assignment": task["assignment"], **content})
-    assert told.status_code == status, told.text
-    return dict(told.json())
+    message = judge.visitor.post(path, json={"assignment": task["assignment"], **content})
+    assert message.status_code == status, message.text
+    return dict(message.json())
 
 
 def export(owner: Visitor, study: str, kind: str = "answers") -> list[dict[str, str]]:
@@ -94,8 +94,8 @@ def test_what_is_not_offered_is_refused(installation: Installation, owner: Visit
     judge = join(installation, link, study)
     task = judge.task()
     for choice in ("tie", "neither", "skip", "broken"):
-        told = send(judge, task, 400, choice=choice)
-        assert told["errors"]["answer"] == ["This study does not offer that answer."]
+        message = send(judge, task, 400, choice=choice)
+        assert message["errors"]["answer"] == ["This study does not offer that answer."]
     send(judge, task, 200, answer="1", comment="nobody asked")
     assert export(owner, study)[0]["comment"] == ""
 
@@ -119,8 +119,8 @@ def test_several_questions(installation: Installation, owner: Visitor) -> None:
     judge = join(installation, link, study)
     task = judge.task()
     assert [part["key"] for part in task["parts"]] == ["fluency", "truth"]
-    told = send(judge, task, 400, answers={"fluency": "3"})
-    assert told["errors"]["answer"] == ["Please answer everything: truth has no answer yet."]
+    message = send(judge, task, 400, answers={"fluency": "3"})
+    assert message["errors"]["answer"] == ["Please answer everything: truth has no answer yet."]
     # As a browser's form sends it.
     page = f"/studies/{study}/task"
     form = {"assignment": task["assignment"], "answers.fluency": "3", "answers.truth": "1"}
@@ -171,9 +171,9 @@ def test_sets_side_by_side(installation: Installation, owner: Visitor) -> None:
         task = judge.task()
         assert task["question"].startswith("How diverse is each set of captions")
         while task["state"] == "task":
-            told = [part["sentences"][0].split()[2] for part in task["parts"]]
-            orders.append(told)
-            answers = {part["key"]: f"0.{n}" for part, n in zip(task["parts"], told, strict=True)}
+            levels = [part["sentences"][0].split()[2] for part in task["parts"]]
+            orders.append(levels)
+            answers = {part["key"]: f"0.{n}" for part, n in zip(task["parts"], levels, strict=True)}
             if answers == {}:
                 break
             answers = {k: "0" if v == "0.0" else v for k, v in answers.items()}
@@ -273,8 +273,8 @@ def test_judges_who_fail_checks_are_excluded(installation: Installation, owner: 
     # The rule is taken back: the judge is, too, and what nobody else has answered counts.
     path = f"/api/studies/{study}/quality"
     assert owner.get(path).json()["excluded"] == 1
-    told = owner.post(path, json={"fewest_checks_right": None})
-    assert (told.status_code, told.json()["excluded"]) == (200, 0)
+    message = owner.post(path, json={"fewest_checks_right": None})
+    assert (message.status_code, message.json()["excluded"]) == (200, 0)
 
 
 def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -> None:
@@ -286,8 +286,8 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
     shown = owner.get(f"/api/studies/{study}").json()
     assert (shown["answered"], shown["free"]) == (0, 6)
     (summary,) = shown["judges"]
-    told = [flag for flag in summary["flags"] if flag != "always the same answer"]
-    assert told[-1] == "6 too fast"  # and a short median, unless the machine is very busy
+    message = [flag for flag in summary["flags"] if flag != "always the same answer"]
+    assert message[-1] == "6 too fast"  # and a short median, unless the machine is very busy
     assert not any("votes" in line for line in read_lines(owner, study))
     assert {row["too_fast"] for row in export(owner, study)} == {"1"}
     path = f"/studies/{study}/quality"

@@ -60,8 +60,8 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 def test_a_study_from_a_file(tmp_path: Path) -> None:
     command = new_command(tmp_path)
-    said = command.create()
-    assert said.startswith("closer: 8 items, 3 judges per item, 1 attention checks")
+    output = command.create()
+    assert output.startswith("closer: 8 items, 3 judges per item, 1 attention checks")
     (listed,) = json.loads(command("study", "list", "--format", "json"))
     assert (listed["name"], listed["needed"], listed["state"]) == ("closer", 24, "open")
     assert "0 of 24" in command("study", "status", "closer")
@@ -123,18 +123,21 @@ def test_refused_files(command: Command) -> None:
         encoding="utf-8",
         check=True,
     )
-    for said, (changes, message) in zip(done.stdout.splitlines(), REFUSED, strict=True):
-        assert said.startswith("refused.json, ") == ("two systems" not in message), (changes, said)
-        assert message in said, (changes, said)
+    for output, (changes, message) in zip(done.stdout.splitlines(), REFUSED, strict=True):
+        assert output.startswith("refused.json, ") == ("two systems" not in message), (
+            changes,
+            output,
+        )
+        assert message in output, (changes, output)
 
 
 def test_unknown_fields_and_missing_files(command: Command) -> None:
-    said = command.create(status=2, name="refused", color="red")
-    assert "study.json: unknown 'color'; known: name, title," in said
-    said = command.create(status=2, name="refused", items={"results": {"a": "no.json"}})
-    assert "no.json: No such file" in said
-    said = command.create(status=2, name="refused", items={"result": {"a": "no.json"}})
-    assert "study.json, items: unknown 'result'; known: sets, " in said
+    output = command.create(status=2, name="refused", color="red")
+    assert "study.json: unknown 'color'; known: name, title," in output
+    output = command.create(status=2, name="refused", items={"results": {"a": "no.json"}})
+    assert "no.json: No such file" in output
+    output = command.create(status=2, name="refused", items={"result": {"a": "no.json"}})
+    assert "study.json, items: unknown 'result'; known: sets, " in output
 
 
 PREFERENCES = [
@@ -148,8 +151,8 @@ PREFERENCES = [
 def test_what_is_imported_is_exported(command: Command) -> None:
     lines = "".join(json.dumps(line) + "\n" for line in PREFERENCES)
     (command.folder / "old.jsonl").write_text(lines)
-    said = command("study", "import", "old.jsonl", "--name", "old")
-    assert said == "old: 2 items, up to 3 answers each\n"
+    output = command("study", "import", "old.jsonl", "--name", "old")
+    assert output == "old: 2 items, up to 3 answers each\n"
     old = meta.read_dataset("judgments", command.folder / "old.jsonl")
     for kind in ("jsonl", "csv"):
         command("study", "export", "old", "--format", kind, "-o", f"new.{kind}")
@@ -196,14 +199,14 @@ def test_items_that_were_not_judged_are_imported_and_exported(command: Command, 
     found = [json.loads(command("meta", "judgments", file, *arguments)) for file in files]
     assert found[0]["results"] == found[1]["results"] == found[2]["results"]
     if kind != "sets":
-        told = command("meta", "estimate", "judgments", files[0], "-m", "rouge-l")
-        assert "2 of 4 items were judged" in told
+        message = command("meta", "estimate", "judgments", files[0], "-m", "rouge-l")
+        assert "2 of 4 items were judged" in message
 
 
 def test_what_cannot_be_imported(command: Command) -> None:
     (command.folder / "none.jsonl").write_text('{"image": 1, "pair": ["a", "b"]}\n')
-    told = command("study", "import", "none.jsonl", "--name", "none", status=2)
-    assert "none.jsonl: no judgments found" in told
+    message = command("study", "import", "none.jsonl", "--name", "none", status=2)
+    assert "none.jsonl: no judgments found" in message
 
 
 def test_real_ratings_counted_by_a_study(command: Command, shared: Path) -> None:

@@ -1,4 +1,4 @@
-"""Studies inside a crowdsourcing site's page: a frame, no cookies, and how the site is told."""
+"""Studies in a frame of a crowdsourcing site: no cookies, and a form at the end."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Site:
-    """A site that shows studies in a frame and is told when a worker is done, as MTurk is."""
+    """A site that shows studies in a frame and receives a form at the end, like MTurk."""
 
     url: str = ""
     frame: str = ""
-    told: list[tuple[str, dict[str, list[str]]]] = field(default_factory=list)
+    message: list[tuple[str, dict[str, list[str]]]] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def site() -> Iterator[Site]:
 
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
-            found.told.append((self.path, parse_qs(self.rfile.read(length).decode())))
+            found.message.append((self.path, parse_qs(self.rfile.read(length).decode())))
             self._send("<h1>Paid</h1>")
 
         def log_message(self, *_: object) -> None:
@@ -81,7 +81,7 @@ def test_a_worker_finishes_in_a_frame(world: World, site: Site, browser: Browser
     frame.get_by_role("button", name="Submit to the site that sent you").click()
     frame.get_by_role("heading", name="Paid").wait_for()
     page.close()
-    assert site.told == [("/mturk/externalSubmit", {"assignmentId": ["A1"], "code": [code]})]
+    assert site.message == [("/mturk/externalSubmit", {"assignmentId": ["A1"], "code": [code]})]
     exported = world["owner"].get(f"/studies/{study}/export/codes").text
     assert f"W1,A1,{code},2,0,0," in exported
 

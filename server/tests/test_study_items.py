@@ -133,7 +133,7 @@ def test_items_are_lines_of_judgments(tmp_path: Path) -> None:
 
 def test_addresses_of_images(local_app: None) -> None:
     from cidery_server.studies.models import Assignment, Item, Study
-    from cidery_server.studies.pages.judging import image_address
+    from cidery_server.studies.pages.judges import image_address
 
     def address(images: str) -> str:
         study = Study(name="some", images=images)

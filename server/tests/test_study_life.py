@@ -43,8 +43,8 @@ def upload(owner: Visitor, name: str, *files: Any) -> Any:
 
 def test_many_systems_and_images_from_the_web(installation: Installation, owner: Visitor) -> None:
     refused = upload(owner, "uploaded", ("image_files", zip_images("1.png")))
-    told = refused.json()["errors"]["image_files"]
-    assert told == ["1 of 2 images are not among the files: 2"]
+    message = refused.json()["errors"]["image_files"]
+    assert message == ["1 of 2 images are not among the files: 2"]
     text = upload(owner, "uploaded", ("image_files", zip_images("1.png", content=b"<svg/>")))
     assert "1.png: not an image" in text.json()["errors"]["image_files"][0]
     packed = zip_images("a/COCO_val2014_000000000001.png", "b/notes.txt")
@@ -78,8 +78,8 @@ def test_edited_before_the_first_answer(installation: Installation, owner: Visit
     judge = join(installation, link, study)
     judge.task()
     path = f"/api/studies/{study}/edit"
-    told = owner.post(path, json={"judges_each": 2, "question": "Which is nearer?"})
-    assert (told.status_code, told.json()["has_answers"]) == (200, False)
+    message = owner.post(path, json={"judges_each": 2, "question": "Which is nearer?"})
+    assert (message.status_code, message.json()["has_answers"]) == (200, False)
     assert owner.get(f"/api/studies/{study}").json()["needed"] == 6
     assert judge.task()["question"] == "Which is nearer?"  # the process has read it again
     refused = owner.post(path, json={"scale_low": 9})
@@ -103,8 +103,8 @@ def test_a_copy_has_everything_but_answers(installation: Installation, owner: Vi
     study = make_study(owner, triplets(3), judges_each=2, checks=checks, check_every=2)
     (link,) = make_links(owner, study)
     join(installation, link, study).answer_all(choose_dog)
-    told = owner.post(f"/api/studies/{study}/copy", json={"name": f"{study}-b", "title": "B"})
-    assert told.status_code == 201
+    message = owner.post(f"/api/studies/{study}/copy", json={"name": f"{study}-b", "title": "B"})
+    assert message.status_code == 201
     shown = owner.get(f"/api/studies/{study}-b").json()
     assert (shown["answered"], shown["needed"], shown["judges"]) == (0, 6, [])
     (link,) = make_links(owner, f"{study}-b")
@@ -185,6 +185,6 @@ def test_the_owner_erases_a_person(installation: Installation, owner: Visitor) -
     assert {row["judge"] for row in export(owner, study, "answers")} == {"second"}
     refused = installation.run("study", "forget", study, "first", "--yes", status=2)
     assert "has no judge 'first'" in refused
-    told = installation.run("study", "forget", study, "second", "--yes")
-    assert told == f"second is erased from {study}\n"
+    message = installation.run("study", "forget", study, "second", "--yes")
+    assert message == f"second is erased from {study}\n"
     assert owner.get(f"/api/studies/{study}").json()["free"] == 4

@@ -131,7 +131,7 @@ def _swap(study: str, browser: Client, task: dict[str, Any]) -> tuple[Client, st
 def _read_outside(host: Host, study: str, design: str, tmp_path: Path) -> None:
     """`cidery meta` reads the export, and importing it gives the same judgments again."""
     from cidery_server.studies.creation import import_study
-    from cidery_server.studies.exporting import export_judgments
+    from cidery_server.studies.exports import export_judgments
 
     lines = read(host, study, "jsonl")
     (tmp_path / "own.jsonl").write_text(lines)
@@ -172,8 +172,8 @@ def test_judgments_by_question() -> None:
 def test_items_as_lines_or_as_a_file(host: Host) -> None:
     from django.core.files.base import ContentFile
 
-    from cidery_server.studies.lines import read_item_lines
     from cidery_server.studies.models import Item
+    from cidery_server.studies.text_fields import read_item_lines
 
     study = make(host, "triplet", 1)
     (made,) = Item.objects.filter(study__name=study)
@@ -259,8 +259,8 @@ def test_only_what_is_decided_stops(host: Host) -> None:
     assert Study.objects.get(name=study).state == "open"
     assert Study.objects.get(name=clear).state == "decided"
     fields = {"name": "c", "title": "c", "design": "collection", "stop_when_decided": True}
-    told = host.owner.post("/api/new-study", **fields, items="1").json()["errors"]
-    assert told == {
+    message = host.owner.post("/api/new-study", **fields, items="1").json()["errors"]
+    assert message == {
         "stop_when_decided": ["This study collects sentences; there is nothing to decide."]
     }
 

@@ -56,8 +56,8 @@ def test_missing_images_are_noticed(world: World, tmp_path: Path) -> None:
     content = {"name": "missing", "title": "x", "design": "pairwise"}
     content |= {"images": "{image}.png", "items": {"file": "items.jsonl"}}
     (tmp_path / "study.json").write_text(json.dumps(content))
-    said = world.app.run("study", "create", str(tmp_path / "study.json"), status=2)
-    assert f"2 of 3 images are missing, or are not images: {tmp_path}/2.png" in said
+    output = world.app.run("study", "create", str(tmp_path / "study.json"), status=2)
+    assert f"2 of 3 images are missing, or are not images: {tmp_path}/2.png" in output
 
 
 def test_errors_stand_at_their_field(world: World) -> None:

@@ -56,7 +56,7 @@ def make(sources: Any) -> Iterator[Callable[..., Any]]:
 
 def answer(study: Any, choose: Callable[[dict[str, Any]], float], most: int) -> None:
     """Let judges answer as `choose(content)` says: 1 or -1 of a pair, or a rating."""
-    from cidery_server.studies.assignment import get_task, take_answer
+    from cidery_server.studies.assignment import get_task, record_answer
     from cidery_server.studies.invites import find_invite, join_study, make_invite
 
     key = make_invite(study, "judges", personal=False)
@@ -74,7 +74,7 @@ def answer(study: Any, choose: Callable[[dict[str, Any]], float], most: int) -> 
                 sent = "1" if (value > 0) != given.swapped else "2"
             else:
                 sent = f"{value:g}"
-            task = take_answer(judge.pk, given.ticket, sent)
+            task = record_answer(judge.pk, given.ticket, sent)
 
 
 def prefer_a(content: dict[str, Any]) -> float:
@@ -84,7 +84,7 @@ def prefer_a(content: dict[str, Any]) -> float:
 
 def estimate_outside(study: Any, **settings: Any) -> Any:
     """Return what `cidery meta` makes of the same items and answers, judged or not."""
-    from cidery_server.studies.counting import Count
+    from cidery_server.studies.answer_counts import Count
 
     counted = Count(study)
     key = "votes" if study.is_pairwise else "ratings"
@@ -101,7 +101,7 @@ def estimate_outside(study: Any, **settings: Any) -> Any:
 
 def test_estimates_are_those_of_meta(make: Any) -> None:
     study = make("pairwise", prefer_a, answered=40)
-    from cidery_server.studies.standings import rank_systems
+    from cidery_server.studies.system_results import rank_systems
 
     images = len(read_references(bundled.path("references.json")))
     found = rank_systems(study)
@@ -128,7 +128,7 @@ def test_estimates_are_those_of_meta(make: Any) -> None:
 
 
 def test_who_leads_and_what_more_would_bring(make: Any) -> None:
-    from cidery_server.studies.standings import rank_systems
+    from cidery_server.studies.system_results import rank_systems
 
     (clear,) = rank_systems(make("pairwise", lambda _: 1.0)).best
     assert clear.verdict() == [
@@ -160,7 +160,7 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
 
 
 def test_ratings_triplets_and_what_has_no_references(make: Any) -> None:
-    from cidery_server.studies.standings import rank_systems
+    from cidery_server.studies.system_results import rank_systems
 
     def rate(content: dict[str, Any]) -> float:
         return 3 + (content["system"] == "system_a") + int(content["image"]) % 2
@@ -179,8 +179,8 @@ def test_ratings_triplets_and_what_has_no_references(make: Any) -> None:
 
 
 def test_export_has_every_number(make: Any) -> None:
-    from cidery_server.studies.exporting import export_study
-    from cidery_server.studies.standings import rank_systems
+    from cidery_server.studies.exports import export_study
+    from cidery_server.studies.system_results import rank_systems
 
     study = make("pairwise", prefer_a, answered=30)
     rows = list(csv.DictReader(io.StringIO(export_study(study, "results"))))
@@ -214,7 +214,7 @@ def test_a_forecast_counts_images_first_and_people_then() -> None:
 
 def test_a_few_images_decide_nothing(make: Any) -> None:
     """People who agree on a few images end no study; a known scale keeps intervals open."""
-    from cidery_server.studies.standings import rank_systems
+    from cidery_server.studies.system_results import rank_systems
 
     def rate(content: dict[str, Any]) -> float:
         return 5.0 if content["system"] == "system_a" else 4.0

@@ -149,7 +149,7 @@ def test_every_field_of_a_form_is_named_in_german(local_app: None) -> None:
     from django.utils.translation import override
     from rest_framework import serializers
 
-    from cidery_server.studies.pages.changing import EditFields, EditForm
+    from cidery_server.studies.pages.edit import EditFields, EditForm
     from cidery_server.web.pages import FormPage
     from cidery_server.web.urls import pages
 
@@ -237,8 +237,8 @@ def test_every_page_is_german_and_every_endpoint_english(host: Host, tool: Any) 
         in_english = browser.get(address, HTTP_ACCEPT_LANGUAGE="fr, en").content.decode()
         assert '<html lang="en">' in in_english
         if address != "/language":
-            told = [browser.get(f"/api{address}", **given).content for given in (GERMAN, {})]
-            assert told[0] == told[1], (who, address)
+            message = [browser.get(f"/api{address}", **given).content for given in (GERMAN, {})]
+            assert message[0] == message[1], (who, address)
 
 
 def test_a_choice_is_remembered_and_nobody_else_gets_a_cookie(host: Host) -> None:
@@ -310,9 +310,9 @@ def test_reasons_that_are_stored_are_told_in_german(local_app: None) -> None:
 
     stored = "differs from submission 7 on 1 of 10 images of in-domain"
     with override("de"):
-        told = retold(stored)
-        assert told.startswith("unterscheidet sich von Einreichung 7 auf 1 von 10 Bildern")
-        assert told.endswith("in-domain")
+        message = retold(stored)
+        assert message.startswith("unterscheidet sich von Einreichung 7 auf 1 von 10 Bildern")
+        assert message.endswith("in-domain")
         assert retold("by rule: 1 of 3 checks right") == "nach Regel: 1 von 3 Prüfungen richtig"
         assert retold("seemed {asleep}") == "seemed {asleep}"
     assert retold(stored) == stored
@@ -323,13 +323,13 @@ def test_scripts_say_nothing_that_is_not_translated(local_app: None) -> None:
 
     scripts = [ROOT / "src/cidery/reports/static/explorer" / n for n in ("model.js", "explorer.js")]
     scripts.append(APP / "web/static/web/explore.js")
-    said = {
+    output = {
         text
         for script in scripts
         for text in re.findall(r'\bsay\(\s*"((?:[^"\\]|\\.)*)"', script.read_text())
     }
-    assert said == set(TEXTS)
+    assert output == set(TEXTS)
     for script in APP.rglob("*.js"):
-        told = re.sub(r"//[^\n]*|\bsay\([^)]*\)", "", script.read_text())
-        texts = re.findall(r'textContent = (["`][^"`]*["`])', told)
+        message = re.sub(r"//[^\n]*|\bsay\([^)]*\)", "", script.read_text())
+        texts = re.findall(r'textContent = (["`][^"`]*["`])', message)
         assert not texts, script

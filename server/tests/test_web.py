@@ -275,7 +275,7 @@ def test_no_migration_is_missing(local_app: None) -> None:
 def test_who_writes_waits_for_their_turn(local_app: None) -> None:
     from django.db import connection
 
-    from cidery_server.web.turns import writing
+    from cidery_server.web.write_lock import writing
 
     path = Path(f"{connection.settings_dict['NAME']}-turn")
     free = []

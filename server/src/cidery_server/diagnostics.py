@@ -35,7 +35,7 @@ def probe_services() -> Iterator[Finding]:
 
 
 def _reach(kind: str, url: str, port: int) -> str:
-    """Connect to a service; its password stays out of what is said."""
+    """Connect to a service; without its password in messages."""
     import socket
     from urllib.parse import urlsplit
 

@@ -76,14 +76,14 @@ class Judge:
 
     def answer(self, task: dict[str, Any], answer: str) -> dict[str, Any]:
         """Answer, and return the next task."""
-        told = self.try_answer(task, answer)
-        assert told.status_code == 200, told.text
-        return dict(told.json())
+        message = self.try_answer(task, answer)
+        assert message.status_code == 200, message.text
+        return dict(message.json())
 
     def undo(self) -> dict[str, Any]:
-        told = self.visitor.post(f"/api/studies/{self.study}/undo", json={})
-        assert told.status_code == 200, told.text
-        return dict(told.json())
+        message = self.visitor.post(f"/api/studies/{self.study}/undo", json={})
+        assert message.status_code == 200, message.text
+        return dict(message.json())
 
     def answer_all(self, choose: Any, most: int = 1000) -> list[dict[str, Any]]:
         """Answer by `choose(task)` until there is nothing to do; return the tasks."""

@@ -22,20 +22,20 @@ from cidery_server.challenges.definition import (
 )
 from cidery_server.challenges.forms import OF_MAIN, ChallengeForm, PhaseForm, SettingsForm
 from cidery_server.challenges.models import (
-    LONGEST_SLICE,
-    LONGEST_SLUG,
+    MAX_SLICE_LENGTH,
+    MAX_SLUG_LENGTH,
     Challenge,
     pack_json,
     pack_slices,
 )
-from cidery_server.challenges.phases import FEWEST_IMAGES, find_sharing
-from cidery_server.challenges.scorers import build_scorer
+from cidery_server.challenges.phases import MIN_IMAGES, find_sharing
+from cidery_server.challenges.scorer_cache import build_scorer
 from cidery_server.web.translation import translate as _
 
 MAX_SLICES = 20
-MOST_PHASES = 10
+MAX_PHASES = 10
 LOCAL = {"local": True}
-"""Who gives a file on the command line may name files of the machine in it."""
+"""Files from the command line may name files of the machine."""
 
 
 def create_challenge(
@@ -84,18 +84,18 @@ def _slice(named: NamedSlices, references: ReferencesByImage, scorer: Scorer) ->
             )
         )
     for name, places in found.members.items():
-        if len(places) < FEWEST_IMAGES:
+        if len(places) < MIN_IMAGES:
             raise InputError(
                 _(
                     "{source}: the slice {name!r} has {count} images; at least {fewest} are"
                     " required, so that scores do not reveal references of single images"
-                ).format(source=named.name, name=name, count=len(places), fewest=FEWEST_IMAGES)
+                ).format(source=named.name, name=name, count=len(places), fewest=MIN_IMAGES)
             )
-        if len(name) > LONGEST_SLICE:
+        if len(name) > MAX_SLICE_LENGTH:
             raise InputError(
                 _(
                     "{source}: the name of a slice has more than {longest} characters: {name}…"
-                ).format(source=named.name, longest=LONGEST_SLICE, name=name[:LONGEST_SLICE])
+                ).format(source=named.name, longest=MAX_SLICE_LENGTH, name=name[:MAX_SLICE_LENGTH])
             )
     return found
 
@@ -135,12 +135,12 @@ def add_phase(
         names = list(main.family.values_list("phase", flat=True))
         if fields["phase"] in names:
             raise InputError(_("there is a phase {phase!r} already").format(phase=fields["phase"]))
-        if len(names) >= MOST_PHASES:
-            raise InputError(_("a challenge may have {most} phases").format(most=MOST_PHASES))
-        kept = ("metrics", "language", "frequencies")
-        given = {**{name: getattr(main, name) for name in kept}, **fields}
+        if len(names) >= MAX_PHASES:
+            raise InputError(_("a challenge may have {most} phases").format(most=MAX_PHASES))
+        inherited = ("metrics", "language", "frequencies")
+        given = {**{name: getattr(main, name) for name in inherited}, **fields}
         given |= {"slug": f"{main.slug}-{fields['phase']}", "title": main.title}
-        if len(given["slug"]) > LONGEST_SLUG:
+        if len(given["slug"]) > MAX_SLUG_LENGTH:
             raise InputError(
                 _("the address {slug} is too long: choose a shorter phase").format(
                     slug=given["slug"]

@@ -19,8 +19,8 @@ from cidery.files import read_references
 from cidery_server.challenges.definition import Definition
 
 CONFIG = ("challenge_config.yaml", "challenge_config.yml")
-LONGEST_NAME = 30
-LONGEST_DESCRIPTION = 20_000
+MAX_NAME_LENGTH = 30
+MAX_DESCRIPTION_LENGTH = 20_000
 PUBLIC = 3
 """Of a leaderboard's `visibility`: 1 is for hosts, 2 for hosts and who submitted, 3 for all."""
 METRICS = {
@@ -75,7 +75,7 @@ _TEXTS = {
 
 @dataclass
 class Imported:
-    """A challenge read from elsewhere, and what of it was lost or is to be looked at."""
+    """A challenge read from elsewhere, and notes on settings that are not supported."""
 
     definitions: list[Definition] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -150,7 +150,7 @@ class _Reader:
         if len(found) == 1:
             fields = {name: value for name, value in found[0].fields.items() if name != "phase"}
             found = [Definition(fields, found[0].reference_sets, None)]
-        self.note("teams", "they ask to take part and you approve them; EvalAI admits everyone")
+        self.note("teams", "teams need your approval; EvalAI accepts everyone")
         return Imported(found, self.notes)
 
     def _phases(self) -> Iterator[Mapping[str, Any]]:
@@ -195,7 +195,7 @@ class _Reader:
         )
 
     def _read_phase(self, phase: Mapping[str, Any]) -> Definition | None:
-        name = _make_slug(str(phase.get("codename") or phase.get("name") or ""), LONGEST_NAME)
+        name = _make_slug(str(phase.get("codename") or phase.get("name") or ""), MAX_NAME_LENGTH)
         where = f"phase {name!r}"
         self._note_unused(phase, _USED_OF_PHASE, f"{where}, ")
         given = phase.get("test_annotation_file")
@@ -249,7 +249,7 @@ class _Reader:
         number = splits[0].get("dataset_split_id") if splits else None
         for one in self._tables("dataset_splits"):
             if one.get("id") == number:
-                return _make_slug(str(one.get("codename") or one.get("name")), LONGEST_NAME)
+                return _make_slug(str(one.get("codename") or one.get("name")), MAX_NAME_LENGTH)
         return "references"
 
     def _find_visibility(self, phase: Mapping[str, Any], where: str) -> str:
@@ -278,9 +278,9 @@ class _Reader:
             parts.append(f"# {title}\n\n{text}" if text and title else text)
         parts.append(self._read_text(phase.get("description"), "description of a phase"))
         text = "\n\n".join(part for part in parts if part)
-        if len(text) > LONGEST_DESCRIPTION:
-            self.note("description", f"it is cut after {LONGEST_DESCRIPTION:,} characters")
-        return text[:LONGEST_DESCRIPTION]
+        if len(text) > MAX_DESCRIPTION_LENGTH:
+            self.note("description", f"it is cut after {MAX_DESCRIPTION_LENGTH:,} characters")
+        return text[:MAX_DESCRIPTION_LENGTH]
 
     def _read_text(self, given: Any, where: str) -> str:
         """Return a text, or what is in the file that it names, as Markdown."""
@@ -296,7 +296,7 @@ class _Reader:
             return ""
         if not text.endswith((".html", ".htm")):
             return content.strip()
-        self._note_once(where, f"{text} is HTML and becomes Markdown; look at it")
+        self._note_once(where, f"{text} is HTML and becomes Markdown; please check it")
         return to_markdown(content)
 
     def _note_once(self, where: str, text: str) -> None:

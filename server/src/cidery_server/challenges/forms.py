@@ -1,4 +1,4 @@
-"""What people send: challenges, settings and submissions."""
+"""Forms of challenges, settings and submissions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
 from cidery.text import get_language
-from cidery_server.challenges.models import LONGEST_METRIC, LONGEST_SLICE, Challenge
-from cidery_server.challenges.wording import GROUPS, LABELS
+from cidery_server.challenges.form_labels import GROUPS, LABELS
+from cidery_server.challenges.models import MAX_METRIC_LENGTH, MAX_SLICE_LENGTH, Challenge
 from cidery_server.web.metric_files import refuse_files
 from cidery_server.web.models import NAME_LENGTH
 from cidery_server.web.names import check_printable
@@ -58,13 +58,13 @@ class MetricNames(serializers.CharField):
                     "leaderboards rank the highest score first, but for {metrics} lower is better"
                 ).format(metrics=", ".join(lower))
             )
-        long = next((label for label in chosen if len(label) > LONGEST_METRIC), None)
+        long = next((label for label in chosen if len(label) > MAX_METRIC_LENGTH), None)
         if long is not None:
             raise serializers.ValidationError(
                 _(
                     "{metric}… is longer than {longest} characters; omit settings that have"
                     " their default values"
-                ).format(metric=long[:40], longest=LONGEST_METRIC)
+                ).format(metric=long[:40], longest=MAX_METRIC_LENGTH)
             )
         return names
 
@@ -86,7 +86,7 @@ class LanguageCode(serializers.CharField):
 
 
 class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
-    """What the owner may change while a challenge runs."""
+    """Form of the fields that the owner may change while a challenge runs."""
 
     groups = GROUPS
     labels = LABELS
@@ -350,7 +350,7 @@ class SubmissionForm(serializers.Serializer[Any]):
 
 
 class StandingForm(serializers.Serializer[Any]):
-    """What becomes of a submission."""
+    """Form of an action on a submission."""
 
     action = serializers.ChoiceField(
         label=gettext_lazy("Action"),
@@ -425,7 +425,7 @@ class FileForm(serializers.Serializer[Any]):
 
 
 class TeamChange(serializers.Serializer[Any]):
-    """What to do with one's team."""
+    """Form of an action on a team."""
 
     action = serializers.ChoiceField(choices=("invite", "leave", "remove", "allow", "forbid"))
     member = serializers.CharField(
@@ -438,7 +438,7 @@ class TeamChange(serializers.Serializer[Any]):
 
 
 class TeamDecision(serializers.Serializer[Any]):
-    """Which team may submit."""
+    """Form of a decision on a team."""
 
     team = serializers.CharField(max_length=NAME_LENGTH, label=gettext_lazy("Team name"))
     action = serializers.ChoiceField(
@@ -452,7 +452,7 @@ class TeamDecision(serializers.Serializer[Any]):
 
 
 class ProbeDecision(serializers.Serializer[Any]):
-    """What becomes of the scores of a submission that looks like a probe."""
+    """Form of a decision on a probe."""
 
     action = serializers.ChoiceField(
         label=gettext_lazy("Action"),
@@ -464,7 +464,7 @@ class ProbeDecision(serializers.Serializer[Any]):
 
 
 class LeaderboardQuery(serializers.Serializer[Any]):
-    """How to sort a leaderboard."""
+    """Query: column and slice of a leaderboard."""
 
     sort = serializers.CharField(
         required=False, max_length=120, help_text="A column's key; by default the first."
@@ -473,7 +473,7 @@ class LeaderboardQuery(serializers.Serializer[Any]):
     slice = serializers.CharField(
         required=False,
         allow_blank=True,
-        max_length=LONGEST_SLICE,
+        max_length=MAX_SLICE_LENGTH,
         default="",
         help_text="One of the challenge's slices; by default all images.",
     )
@@ -487,19 +487,19 @@ class LeaderboardQuery(serializers.Serializer[Any]):
 
 
 class ImagesQuery(serializers.Serializer[Any]):
-    """Which hundred images to show."""
+    """Query: page of images."""
 
     page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
 
 
 class ExploreQuery(serializers.Serializer[Any]):
-    """Which other submission to show beside the one of the address."""
+    """Query: another submission to compare with."""
 
     other = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
 
 
 class ComparisonQuery(serializers.Serializer[Any]):
-    """Which two submissions to compare; without them, what there is to choose from."""
+    """Query: two submissions to compare; without them, the possible choices are shown."""
 
     first = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
     second = serializers.IntegerField(required=False, min_value=1, max_value=2**62)

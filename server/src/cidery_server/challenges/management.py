@@ -1,4 +1,4 @@
-"""What the owner does with challenges that exist, on the web and from the command line."""
+"""Management of challenges, for pages and commands of the owner."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def close_challenge(challenge: Challenge) -> None:
 def rescore_challenge(challenge: Challenge) -> int:
     """Queue every submission again, whose scores stand until others are there; return how many."""
     with transaction.atomic():
-        submissions = list(challenge.submissions.defer("packed_captions", "packed_prints"))
+        submissions = list(challenge.submissions.defer("packed_captions", "packed_fingerprint"))
         for submission in submissions:
             queue_scoring(submission)
         challenge.submissions.update(

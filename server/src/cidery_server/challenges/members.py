@@ -14,8 +14,8 @@ from cidery_server.challenges.models import Membership, TeamInvite
 from cidery_server.web.models import Account
 from cidery_server.web.translation import translate as _
 
-MOST_MEMBERS = 30
-MOST_INVITES = 30
+MAX_MEMBERS = 30
+MAX_INVITES = 30
 """Of one team, that wait to be used."""
 LIFE = timedelta(days=7)
 
@@ -29,10 +29,10 @@ def make_invite(team: Account) -> str:
     if team.is_owner or hasattr(team, "membership"):
         raise InputError(_("Only the account that created the team can invite members."))
     waiting = team.invites.filter(expires__gt=timezone.now()).count()
-    if waiting >= MOST_INVITES or team.members.count() >= MOST_MEMBERS:
+    if waiting >= MAX_INVITES or team.members.count() >= MAX_MEMBERS:
         raise InputError(
             _("A team has at most {most_members} members and {most_invites} invites.").format(
-                most_members=MOST_MEMBERS, most_invites=MOST_INVITES
+                most_members=MAX_MEMBERS, most_invites=MAX_INVITES
             )
         )
     key = secrets.token_urlsafe(24)
@@ -78,9 +78,9 @@ def join_team(account: Account, invite: TeamInvite) -> Membership:
             )
         if hasattr(team, "membership"):
             raise InputError(_("This team has joined another one."))
-        if team.members.count() >= MOST_MEMBERS:
+        if team.members.count() >= MAX_MEMBERS:
             raise InputError(
-                _("The team has {most_members} members already.").format(most_members=MOST_MEMBERS)
+                _("The team has {most_members} members already.").format(most_members=MAX_MEMBERS)
             )
         if not TeamInvite.objects.filter(pk=invite.pk).delete()[0]:
             raise InputError(_("The link has been used."))

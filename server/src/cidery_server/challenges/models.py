@@ -33,12 +33,12 @@ Packed: TypeAlias = bytes | memoryview
 """PostgreSQL's driver may hand out views."""
 
 
-LONGEST_SLICE = 80
+MAX_SLICE_LENGTH = 80
 """Characters of the name of a slice."""
-LONGEST_METRIC = 300
+MAX_METRIC_LENGTH = 300
 """Of a metric's label, which names every setting that was asked for."""
-LONGEST_SLUG = 60
-LONGEST_PHASE = 30
+MAX_SLUG_LENGTH = 60
+MAX_PHASE_LENGTH = 30
 
 
 def pack_json(content: Any) -> bytes:
@@ -83,7 +83,7 @@ class ChallengeQuerySet(models.QuerySet["Challenge"]):
         return listed.filter(visibility=Challenge.Visibility.PUBLIC)
 
     def visible_to(self, account: Any) -> ChallengeQuerySet:
-        """Return those that exist for an account: unlisted ones for whoever knows the address.
+        """Return those that exist for an account: unlisted ones for everyone who has the address.
 
         No phase of a hidden challenge does.
         """
@@ -102,19 +102,19 @@ class Challenge(models.Model):
     """
 
     class Visibility(models.TextChoices):
-        """Who finds a challenge."""
+        """Visibility of a challenge."""
 
         PUBLIC = "public", gettext_lazy("Public: listed for everyone")
         UNLISTED = "unlisted", gettext_lazy("Unlisted: visible to everyone who has the address")
         HIDDEN = "hidden", gettext_lazy("Hidden: visible to the owner only")
 
     class Entry(models.TextChoices):
-        """Who may submit."""
+        """Teams that may submit."""
 
         APPROVED = "approved", gettext_lazy("Teams that the owner has approved or invited")
         OPEN = "open", gettext_lazy("Every team")
 
-    slug = models.SlugField(max_length=LONGEST_SLUG, unique=True)
+    slug = models.SlugField(max_length=MAX_SLUG_LENGTH, unique=True)
     title = models.CharField(max_length=120)
     description = models.TextField(blank=True, max_length=20_000)
     metrics = models.JSONField()
@@ -135,13 +135,13 @@ class Challenge(models.Model):
     scores_hidden = models.BooleanField(default=False)
     """From teams, until it closes."""
     exact_scores = models.BooleanField(default=False)
-    """Whether teams see digits that are not significant, too."""
+    """True if teams see digits that are not significant, too."""
     probes_shown = models.PositiveIntegerField(default=2)
-    """How many submissions of all teams that look like probes have their scores shown."""
+    """Maximum number of probes, of all teams, whose scores are shown."""
     image_scores_open = models.BooleanField(default=False)
     packed_images = models.BinaryField()
     packed_slices = models.BinaryField(null=True)
-    """What slices are called together, and the places of each one's images."""
+    """Name of the slices, and the indexes of the images of each."""
     scored_version = models.PositiveIntegerField(default=0)
     """Counts changes of the scores."""
     compared_version = models.PositiveIntegerField(default=0)
@@ -151,7 +151,7 @@ class Challenge(models.Model):
         "self", models.CASCADE, null=True, blank=True, related_name="phases"
     )
     """The main challenge; None for a main challenge."""
-    phase = models.SlugField(max_length=LONGEST_PHASE, blank=True, default="")
+    phase = models.SlugField(max_length=MAX_PHASE_LENGTH, blank=True, default="")
     """Its name among the phases; empty where there are none."""
     sharing: models.ManyToManyField[Challenge, models.Model] = models.ManyToManyField(
         "self", blank=True
@@ -205,7 +205,7 @@ class Challenge(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes submissions now."""
+        """True if it takes submissions now."""
         now = timezone.now()
         return (self.opens is None or self.opens <= now) and (
             self.closes is None or now < self.closes
@@ -213,30 +213,30 @@ class Challenge(models.Model):
 
     @property
     def is_to_come(self) -> bool:
-        """Whether it opens later."""
+        """True if it opens later."""
         return self.opens is not None and timezone.now() < self.opens
 
     @property
     def hides_scores(self) -> bool:
-        """Whether teams see no scores now."""
+        """True if teams see no scores now."""
         return self.scores_hidden and (self.closes is None or timezone.now() < self.closes)
 
     @property
     def shows_all_digits(self) -> bool:
-        """Whether teams see digits that are not significant; phases with its references too."""
+        """True if teams see digits that are not significant; phases with its references too."""
         return self.exact_scores and not self.sharing.filter(exact_scores=False).exists()
 
     @property
     def opens_images(self) -> bool:
-        """Whether teams see scores of single images; phases with its references too."""
+        """True if teams see scores of single images; phases with its references too."""
         return self.image_scores_open and not self.sharing.filter(image_scores_open=False).exists()
 
     def shows_leaderboard_to(self, account: Any) -> bool:
-        """Tell whether an account sees how the others do."""
+        """Return True if an account sees how the others do."""
         return _is_owner(account) or (self.leaderboard_open and not self.hides_scores)
 
     def admits(self, account: Any) -> bool:
-        """Tell whether an account may submit for its team, as far as the owner has decided.
+        """Return True if an account may submit for its team, as far as the owner has decided.
 
         Who was refused does not come back in another team.
         """
@@ -277,7 +277,7 @@ def team_of(account: Any) -> Account:
 
 
 def may_submit(account: Any) -> bool:
-    """Tell whether an account's team lets it submit."""
+    """Return True if an account's team lets it submit."""
     membership: Membership | None = getattr(account, "membership", None)
     return membership is None or membership.may_submit
 
@@ -313,7 +313,7 @@ class Participation(models.Model):
     """A team in a challenge that not every team may enter."""
 
     class State(models.TextChoices):
-        """What the owner has decided."""
+        """Decisions of the owner."""
 
         ASKED = "asked"
         APPROVED = "approved"
@@ -378,14 +378,14 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
 
 
 class Submission(models.Model):
-    """A team's captions for a challenge. The row, not the queue, says what is to be done with it.
+    """A team's captions for a challenge. Its row, not the queue, records its state.
 
-    A worker claims it by writing its claim and a lease; whoever's claim stands when the scores are
-    written has scored it.
+    A worker claims it by writing its claim and a lease; the claim must still be valid when the
+    scores are written.
     """
 
     class State(models.TextChoices):
-        """How far it is."""
+        """States."""
 
         QUEUED = "queued"
         SCORING = "scoring"
@@ -393,7 +393,7 @@ class Submission(models.Model):
         FAILED = "failed"
 
     class Probe(models.TextChoices):
-        """What becomes of a submission that looks as if it asked about hidden references."""
+        """States of a submission that looks like a probe of hidden references."""
 
         NONE = ""
         SHOWN = "shown"
@@ -413,9 +413,9 @@ class Submission(models.Model):
     )
     """The account that sent it."""
     is_private = models.BooleanField(default=False)
-    """Whether its team keeps it off the leaderboard."""
+    """True if its team keeps it off the leaderboard."""
     is_chosen = models.BooleanField(default=False)
-    """Whether its team has it ranked, be it the best or not."""
+    """True if its team has it ranked, be it the best or not."""
     withdrawn = models.DateTimeField(null=True)
     """It still counts, and others are still compared with it."""
     title = models.CharField(max_length=120)
@@ -425,14 +425,14 @@ class Submission(models.Model):
     claim = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
     queued = models.DateTimeField(default=timezone.now)
-    """When it was last queued."""
+    """Time of the last queuing."""
     attempts = models.PositiveSmallIntegerField(default=0)
     steps_done = models.PositiveSmallIntegerField(default=0)
     steps = models.PositiveSmallIntegerField(default=0)
     scored = models.DateTimeField(null=True)
     warnings = models.JSONField(default=list, blank=True)
-    """What the tokenizer cannot cope with in its captions, a sentence each."""
-    packed_prints = models.BinaryField(null=True)
+    """Warnings about captions that the tokenizer does not support, a sentence each."""
+    packed_fingerprint = models.BinaryField(null=True)
     """By which others are compared with it, see `probes`."""
     probe = models.CharField(max_length=10, choices=Probe.choices, blank=True, default="")
     probe_reason = models.CharField(max_length=200, blank=True, default="")
@@ -461,20 +461,20 @@ class Submission(models.Model):
 
     @property
     def is_withheld(self) -> bool:
-        """Whether only the owner sees its scores."""
+        """True if only the owner sees its scores."""
         return self.probe in self.HIDDEN_PROBES
 
     @property
     def waits_for_owner(self) -> bool:
-        """Whether the owner has yet to decide on its scores; its team cannot submit meanwhile."""
+        """True if the owner has yet to decide on its scores; its team cannot submit meanwhile."""
         return self.probe == self.Probe.WITHHELD
 
     def belongs_to(self, account: Any) -> bool:
-        """Tell whether it is one of an account's team."""
+        """Return True if it is one of an account's team."""
         return bool(account.is_authenticated) and self.team_id in _sides(account)
 
     def shows_scores_to(self, account: Any) -> bool:
-        """Tell whether an account that sees the submission sees its scores."""
+        """Return True if an account that sees the submission sees its scores."""
         return _is_owner(account) or not (self.is_withheld or self.challenge.hides_scores)
 
     def get_absolute_url(self) -> str:
@@ -483,7 +483,7 @@ class Submission(models.Model):
 
 
 class ImageRows(models.Model):
-    """What some metrics measured of a submission, image by image: float64[images, k]."""
+    """Statistics per image of some metrics of a submission: float64[images, k]."""
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="rows")
     packed = models.BinaryField()
@@ -499,8 +499,8 @@ class Score(models.Model):
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="scores")
     reference_set = models.ForeignKey(HiddenReferences, models.CASCADE, related_name="+")
-    metric = models.CharField(max_length=LONGEST_METRIC)
-    slice = models.CharField(max_length=LONGEST_SLICE, blank=True, default="")
+    metric = models.CharField(max_length=MAX_METRIC_LENGTH)
+    slice = models.CharField(max_length=MAX_SLICE_LENGTH, blank=True, default="")
     """Empty: all images."""
     value = models.FloatField()
     low = models.FloatField()
@@ -520,7 +520,7 @@ class Score(models.Model):
 
 
 class Difference(models.Model):
-    """How one score differs from another on the same images, as a paired test found."""
+    """Paired test of two scores on the same images."""
 
     one = models.ForeignKey(Score, models.CASCADE, related_name="+")
     other = models.ForeignKey(Score, models.CASCADE, related_name="+")
@@ -546,7 +546,7 @@ class ChallengeFile(models.Model):
     name = models.CharField(max_length=120)
     about = models.CharField(max_length=300, blank=True, default="")
     for_teams = models.BooleanField(default=False)
-    """Whether only teams that take part may have it."""
+    """True if only teams that take part may have it."""
     size = models.PositiveBigIntegerField()
     content = models.BinaryField()
     created = models.DateTimeField(auto_now_add=True)

@@ -16,7 +16,7 @@ from cidery.errors import InputError
 from cidery_server.challenges.models import Challenge
 from cidery_server.web.translation import translate as _
 
-FEWEST_IMAGES = 10
+MIN_IMAGES = 10
 """In a slice, or that two phases have in common or apart: scores of fewer images, or a difference
 that fewer make, would tell much about hidden references."""
 
@@ -58,13 +58,13 @@ def _share(ours: Mapping[str, set[str]], other: Challenge) -> bool:
         (len(ours.keys() - shared), _("are only in the new phase")),
         (len(theirs.keys() - shared), _("are only in {name!r}").format(name=name)),
     ):
-        if 0 < count < FEWEST_IMAGES:
+        if 0 < count < MIN_IMAGES:
             raise InputError(
                 _(
                     "the new phase and {name!r} share references: {count} images {what}. "
                     "This must be 0 or at least {fewest}; otherwise the difference of two "
                     "scores could reveal references of single images"
-                ).format(name=name, count=count, what=what, fewest=FEWEST_IMAGES)
+                ).format(name=name, count=count, what=what, fewest=MIN_IMAGES)
             )
     return True
 

@@ -1,4 +1,4 @@
-"""How many digits of a score are shown: those that the number of images can make significant."""
+"""Number of digits shown: those that can be significant for the number of images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Precision:
 
     @property
     def shown(self) -> int:
-        """How many decimals a page writes."""
+        """Number of decimals on pages."""
         return ALL if self.decimals is None else self.decimals
 
     def round(self, score: float) -> float:

@@ -1,7 +1,7 @@
 """Submissions that ask about hidden references: nonsense, or another one with a few changes.
 
 Who submits captions of which only one matters learns that image's score from the mean. Such a
-submission scores nothing almost everywhere, or has the scores of another one, whoever's, on all but
+submission scores 0 almost everywhere, or has the scores of another one, of any team, on all but
 a few images. Both are seen here, after scoring and over the whole challenge, so that many accounts
 do not help. Captions alone would not do: nonsense can be changed everywhere without any effect.
 """
@@ -30,8 +30,8 @@ DIGITS = 1e9
 
 
 @dataclass(frozen=True)
-class Prints:
-    """What is kept of a submission to compare it: numbers that differ where it differs."""
+class Fingerprint:
+    """Fingerprint of a submission: numbers that differ where captions or scores differ."""
 
     captions: NDArray[np.uint32]
     """uint32[images]"""
@@ -39,8 +39,8 @@ class Prints:
     """uint16[columns, images]; 0 where a caption scores nothing."""
 
     @classmethod
-    def of(cls, captions: Sequence[str], each: Iterable[Floats]) -> Prints:
-        """Return the prints of captions and of their scores in each column."""
+    def of(cls, captions: Sequence[str], each: Iterable[Floats]) -> Fingerprint:
+        """Return the fingerprint of captions and of their scores in each column."""
         # Capitals and blanks make no other caption for any tokenizer that is used here.
         plain = [" ".join(caption.casefold().split()).encode() for caption in captions]
         return cls(
@@ -49,12 +49,12 @@ class Prints:
         )
 
     def pack(self) -> bytes:
-        """Return the prints as they are stored; such numbers cannot be compressed."""
+        """Return the fingerprint as they are stored; such numbers cannot be compressed."""
         count = np.array([len(self.captions)], np.uint32)
         return b"".join(part.tobytes() for part in (count, self.captions, self.scores))
 
     @classmethod
-    def unpack(cls, packed: bytes | memoryview) -> Prints:
+    def unpack(cls, packed: bytes | memoryview) -> Fingerprint:
         """Return what `pack` was given."""
         content = bytes(packed)
         count = int(np.frombuffer(content, np.uint32, 1)[0])
@@ -63,15 +63,15 @@ class Prints:
 
     @property
     def is_nonsense(self) -> bool:
-        """Whether almost no caption scores anything, in any column."""
+        """True if almost no caption scores anything, in any column."""
         zeros = (self.scores == 0).mean(axis=1)
         return bool(zeros.min(initial=1.0) > NONSENSE)
 
-    def take(self, places: NDArray[np.int64]) -> Prints:
-        """Return the prints of some of the images."""
-        return Prints(self.captions[places], self.scores[:, places])
+    def select(self, places: NDArray[np.int64]) -> Fingerprint:
+        """Return the fingerprint of some of the images."""
+        return Fingerprint(self.captions[places], self.scores[:, places])
 
-    def count_changes(self, other: Prints) -> int | None:
+    def count_changes(self, other: Fingerprint) -> int | None:
         """Return on how many images captions or scores differ, by the column where fewest do.
 
         None for the same captions: they tell nothing that is not known.
@@ -104,11 +104,11 @@ class Detector:
     """Compares a submission with all others, then with those that came since.
 
     The others are those of its phase and of phases with the same references, on the images that
-    these have in common. Each slice is looked at like the whole: its score is shown, too.
+    these have in common. Each slice is checked like the whole, because its score is shown, too.
     """
 
-    def __init__(self, submission: Submission, prints: Prints) -> None:
-        self.submission, self.prints = submission, prints
+    def __init__(self, submission: Submission, fingerprint: Fingerprint) -> None:
+        self.submission, self.fingerprint = submission, fingerprint
         self.seen: set[int] = set()
         challenge = submission.challenge
         slices = challenge.slices
@@ -117,39 +117,39 @@ class Detector:
             other.pk: match_images(challenge.images, other.images)
             for other in challenge.sharing.all()
         }
-        self.parts = list(self._parts(prints))
+        self.parts = list(self._parts(fingerprint))
         self.reason = self._find_reason()
 
     def _find_reason(self) -> str:
-        for where, prints in self.parts:
-            if prints.is_nonsense:
-                total = len(prints.captions)
+        for where, fingerprint in self.parts:
+            if fingerprint.is_nonsense:
+                total = len(fingerprint.captions)
                 return f"scores nothing on more than {NONSENSE:.0%} of the {total} images{where}"
         return ""
 
-    def _parts(self, prints: Prints) -> Iterator[tuple[str, Prints]]:
-        """Yield the prints of all images, then those of each slice."""
-        yield "", prints
+    def _parts(self, fingerprint: Fingerprint) -> Iterator[tuple[str, Fingerprint]]:
+        """Yield the fingerprint of all images, then those of each slice."""
+        yield "", fingerprint
         for name, places in self.slices.items():
-            yield f" of {name}", prints.take(places)
+            yield f" of {name}", fingerprint.select(places)
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Compare with the submissions that were not compared yet."""
         phases = [self.submission.challenge_id, *self.matched]
         others = Submission.objects.filter(challenge__in=phases)
         others = others.exclude(pk__in=[*self.seen, self.submission.pk])
-        stored = others.exclude(packed_prints=None)
-        found = stored.values_list("pk", "challenge", "packed_prints")
+        stored = others.exclude(packed_fingerprint=None)
+        found = stored.values_list("pk", "challenge", "packed_fingerprint")
         for number, challenge, packed in found.iterator(chunk_size=50):
             self.seen.add(number)
             if self.reason or packed is None:
                 continue
-            prints = Prints.unpack(packed)
+            fingerprint = Fingerprint.unpack(packed)
             if challenge in self.matched:
                 ours, theirs = self.matched[challenge]
-                pairs = [("", self.prints.take(ours), prints.take(theirs))]
+                pairs = [("", self.fingerprint.select(ours), fingerprint.select(theirs))]
             else:
-                both = zip(self.parts, self._parts(prints), strict=True)
+                both = zip(self.parts, self._parts(fingerprint), strict=True)
                 pairs = [(where, one, other) for (where, one), (_, other) in both]
             for where, one, other in pairs:
                 total, changes = len(one.captions), one.count_changes(other)
@@ -160,8 +160,8 @@ class Detector:
                     break
 
     def judge(self, challenge: Challenge) -> Mapping[str, str]:
-        """Return what to store; whoever calls it holds the lock of the main challenge."""
-        self.look()
+        """Return what to store; the caller holds the lock of the main challenge."""
+        self.scan()
         if not self.reason:
             return {}
         shown = Submission.objects.filter(

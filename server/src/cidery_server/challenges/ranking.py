@@ -18,7 +18,7 @@ from cidery_server.challenges.precision import EXACT, Precision
 from cidery_server.web.translation import translate as _
 
 LEVEL = 0.05
-MOST_TESTED = 30
+MAX_TESTED = 30
 """Scores compared with a column's best: with a thousand permutations p is at least 0.001, and
 Holm's correction for many more of them would call everything tied."""
 
@@ -32,7 +32,7 @@ class Column(NamedTuple):
 
 
 class Mark(str, Enum):
-    """How a score stands to the best of its column."""
+    """Comparison of a score with the best of its column."""
 
     BEST = "best"
     TIED = "tied"
@@ -226,7 +226,7 @@ def _read_scores(submissions: list[int], slices: Collection[str]) -> dict[int, d
         .select_related("submission__team", "reference_set")
         .defer(
             "submission__packed_captions",
-            "submission__packed_prints",
+            "submission__packed_fingerprint",
             "reference_set__packed_references",
         )
     )
@@ -248,7 +248,7 @@ def _judge_column(
     scores: Mapping[int, Score], tested: Mapping[frozenset[int], float], precision: Precision
 ) -> Iterable[tuple[int, Cell]]:
     best, *others = sorted(scores.values(), key=_from_the_top)
-    near = [score.pk for score in others[:MOST_TESTED]]
+    near = [score.pk for score in others[:MAX_TESTED]]
     found = {n: tested[pair] for n in near if (pair := frozenset((n, best.pk))) in tested}
     adjusted = dict(zip(found, holm(list(found.values())), strict=True))
     marks = dict.fromkeys((score.pk for score in others), Mark.FAR)
@@ -285,7 +285,7 @@ def compare_with_best(challenge: Challenge) -> None:
         table = _read_scores(find_best(challenge), [slice])
         for column in challenge_columns(challenge, slice) if table else ():
             best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
-            for other in others[:MOST_TESTED]:
+            for other in others[:MAX_TESTED]:
                 find_difference(best, other)
     # Scores that came meanwhile have counted the version on; the next sweep sees it.
     Challenge.objects.filter(pk=challenge.pk).update(compared_version=challenge.scored_version)
@@ -330,7 +330,7 @@ def find_difference(score: Score, another: Score) -> Difference:
 
 @dataclass(frozen=True)
 class Contrast:
-    """How the first of two submissions differs from the second in one column."""
+    """Difference of two submissions in one column."""
 
     column: Column
     first: float

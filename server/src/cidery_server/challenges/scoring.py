@@ -31,10 +31,10 @@ from cidery_server.challenges.models import (
     Submission,
     pack_rows,
 )
-from cidery_server.challenges.probes import Detector, Prints
-from cidery_server.challenges.scorers import Labeled, ScorerCache
+from cidery_server.challenges.probes import Detector, Fingerprint
+from cidery_server.challenges.scorer_cache import Labeled, ScorerCache
 
-MOST_ATTEMPTS = 8
+MAX_ATTEMPTS = 8
 """A submission at which this many workers have died is given up."""
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Claim:
     key: UUID
 
     @classmethod
-    def take(cls, submission: int) -> Claim | None:
+    def acquire(cls, submission: int) -> Claim | None:
         """Claim a submission that waits, or whose lease has run out; None if it is neither."""
         claim = cls(submission, uuid4())
         now = timezone.now()
@@ -68,16 +68,16 @@ class Claim:
         return claim if taken else None
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
+    def renewing(self) -> Iterator[None]:
         """Renew the lease while the block runs: one step may take longer than a lease."""
         done = Event()
-        renewing = Thread(target=self._renew, args=(done,), name="lease", daemon=True)
-        renewing.start()
+        thread = Thread(target=self._renew, args=(done,), name="lease", daemon=True)
+        thread.start()
         try:
             yield
         finally:
             done.set()
-            renewing.join()
+            thread.join()
 
     def _renew(self, done: Event) -> None:
         try:
@@ -85,7 +85,7 @@ class Claim:
                 try:
                     self._write(lease_until=timezone.now() + _lease())
                 except LostClaimError:
-                    return  # whoever does the work notices when it reports
+                    return  # the scoring thread notices when it reports
                 except DatabaseError as error:
                     log.warning("no lease for submission %d: %s", self.submission, error)
         finally:
@@ -114,10 +114,10 @@ def _lease() -> timedelta:
 
 def score_submission(number: int, scorers: ScorerCache) -> None:
     """Score a submission, unless that is done or another worker is doing it."""
-    claim = Claim.take(number)
+    claim = Claim.acquire(number)
     if claim is None:
         return
-    with claim.kept():
+    with claim.renewing():
         _score(claim, scorers)
 
 
@@ -127,13 +127,13 @@ def _score(claim: Claim, scorers: ScorerCache) -> None:
     try:
         with _slow_work():
             measured = _measure(submission, claim, scorers)
-        told = _find_problems(submission, scorers)
-        prints = Prints.of(submission.captions, _scores_of_images(measured))
-        is_new = submission.packed_prints is None and not submission.team.is_owner
-        detector = Detector(submission, prints) if is_new else None
+        warnings = _find_problems(submission, scorers)
+        fingerprint = Fingerprint.of(submission.captions, _scores_of_images(measured))
+        is_new = submission.packed_fingerprint is None and not submission.team.is_owner
+        detector = Detector(submission, fingerprint) if is_new else None
         if detector:
-            detector.look()  # most of the work, before others must wait
-        _write_scores(submission, claim, measured, prints, detector, told)
+            detector.scan()  # most of the work, before others must wait
+        _write_scores(submission, claim, measured, fingerprint, detector, warnings)
     except LostClaimError:
         log.info("submission %d has gone to another worker", number)
     except CideryError as error:
@@ -158,7 +158,7 @@ def _slow_work() -> AbstractContextManager[None]:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one family of metrics found on one set of references."""
+    """Scores of one family of metrics on one set of references."""
 
     reference_set: HiddenReferences
     parts: Mapping[str, tuple[ScoreTable, Mapping[str, Interval]]]
@@ -211,9 +211,9 @@ def _write_scores(
     submission: Submission,
     claim: Claim,
     measured: list[Measured],
-    prints: Prints,
+    fingerprint: Fingerprint,
     detector: Detector | None,
-    told: list[str],
+    warnings: list[str],
 ) -> None:
     """Write everything or nothing; the claim decides, and a constraint stands behind it.
 
@@ -222,9 +222,9 @@ def _write_scores(
     with transaction.atomic():
         # Of two at once that are alike, the second must see the first, in whichever phase.
         main = Challenge.objects.select_for_update().get(pk=submission.challenge.main.pk)
-        found_out = detector.judge(main) if detector else {}
-        kept = {"packed_prints": prints.pack(), "warnings": told}
-        claim.finish(Submission.State.SCORED, **kept, **found_out)
+        verdict = detector.judge(main) if detector else {}
+        stored = {"packed_fingerprint": fingerprint.pack(), "warnings": warnings}
+        claim.finish(Submission.State.SCORED, **stored, **verdict)
         submission.scores.all().delete()
         submission.rows.all().delete()
         for found in measured:
@@ -259,7 +259,7 @@ def fail_crashing_submissions() -> None:
     Submission.objects.filter(
         state=Submission.State.SCORING,
         lease_until__lt=timezone.now(),
-        attempts__gte=MOST_ATTEMPTS,
+        attempts__gte=MAX_ATTEMPTS,
     ).update(state=Submission.State.FAILED, claim=None, lease_until=None)
 
 

@@ -1,4 +1,4 @@
-"""What pages show. A field that is not here reaches no client."""
+"""Serializers of pages. A field that is not here reaches no client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PhaseData(serializers.ModelSerializer[Challenge]):
     """A phase of a challenge, which is a challenge with an address of its own."""
 
     class Meta:
-        """What helps to choose."""
+        """Fields of the overview."""
 
         model = Challenge
         fields = ("slug", "phase", "opens", "closes", "is_open", "is_to_come")
@@ -102,7 +102,7 @@ class ListedChallenge(serializers.ModelSerializer[Challenge]):
         return list_phases(challenge, self.context["request"].user)
 
     class Meta:
-        """What helps to choose."""
+        """Fields of the overview."""
 
         model = Challenge
         fields = (
@@ -185,7 +185,7 @@ class LeaderboardData(serializers.Serializer[Any]):
 
 
 class QuotaData(serializers.Serializer[Any]):
-    """How many submissions your team may make, and how many are left."""
+    """Limits of the team's submissions, and the number left."""
 
     per_day = serializers.IntegerField()
     in_all = serializers.IntegerField()
@@ -222,7 +222,7 @@ class ChallengePageData(serializers.Serializer[Any]):
     """A challenge with its leaderboard."""
 
     challenge = ChallengeData()
-    team = serializers.CharField(help_text="For which you act; empty for strangers.")
+    team = serializers.CharField(help_text="For which you act; empty without an account.")
     quota = QuotaData(allow_null=True)
     announcements = AnnouncementData(many=True, help_text="The newest ones.")
     files = FileData(many=True, help_text="To download.")
@@ -333,7 +333,7 @@ class TeamData(serializers.ModelSerializer[Participation]):
     submissions = serializers.SerializerMethodField()
 
     class Meta:
-        """What the owner decides by."""
+        """Fields for the decision of the owner."""
 
         model = Participation
         fields = ("id", "team", "contact", "state", "created", "submissions")
@@ -350,7 +350,7 @@ class MemberData(serializers.ModelSerializer[Membership]):
     name = serializers.CharField(source="account.name")
 
     class Meta:
-        """What the others in the team see."""
+        """Fields visible to the team."""
 
         model = Membership
         fields = ("name", "may_submit", "joined")
@@ -421,7 +421,7 @@ class ExploreData(serializers.Serializer[Any]):
 
 
 class ContrastData(serializers.Serializer[Any]):
-    """How two submissions differ in one column."""
+    """Comparison of two submissions in one column."""
 
     reference_set = serializers.SerializerMethodField()
     metric = serializers.SerializerMethodField()

@@ -86,30 +86,30 @@ def _check_limits(account: Account, challenge: Challenge) -> None:
     quota = find_quota(account, challenge)
     if not quota.left:
         used = _("Your team has used all its {count} submissions.").format(count=quota.in_all)
-        raise InputError(used + _tell_shared(quota))
+        raise InputError(used + _describe_shared(quota))
     if not quota.left_today:
         tomorrow = _write_date(_start_of_day(now) + timedelta(days=1), "MONTH_DAY_FORMAT")
         used = _(
             "Your team has used its {count} submissions of today; the next is possible from "
             "{day} 00:00 UTC."
         ).format(count=quota.per_day, day=tomorrow)
-        raise InputError(used + _tell_shared(quota))
+        raise InputError(used + _describe_shared(quota))
 
 
 def _write_date(moment: datetime, format: str = "DATETIME_FORMAT") -> str:
     return date_format(moment.astimezone(zones.utc), format)
 
 
-def _tell_shared(quota: Quota) -> str:
+def _describe_shared(quota: Quota) -> str:
     if not quota.shared_with:
         return ""
-    told = _("Submissions to {phases} count too.").format(phases=quota.shared_with)
-    return f" {told}"
+    message = _("Submissions to {phases} count too.").format(phases=quota.shared_with)
+    return f" {message}"
 
 
 @dataclass(frozen=True)
 class Quota:
-    """How many submissions a team may make, and how many of them are left."""
+    """Limits of a team, and the number of submissions left."""
 
     per_day: int
     in_all: int

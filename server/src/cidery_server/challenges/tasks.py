@@ -12,7 +12,7 @@ from django.utils.translation import override
 
 from cidery_server.challenges.models import Announcement, Challenge, Participation, Submission
 from cidery_server.challenges.ranking import compare_with_best, find_difference, pair_scores
-from cidery_server.challenges.scorers import ScorerCache
+from cidery_server.challenges.scorer_cache import ScorerCache
 from cidery_server.challenges.scoring import (
     fail_crashing_submissions,
     find_waiting,
@@ -50,7 +50,7 @@ def compare_two(first: int, second: int) -> None:
 
 
 def is_being_compared(first: Submission, second: Submission) -> bool:
-    """Tell whether someone has asked for it a moment ago."""
+    """Return True if someone has asked for it a moment ago."""
     return cache.get(_comparison_key(first, second)) is not None
 
 

@@ -16,20 +16,20 @@ from cidery.errors import CideryError, InputError
 from cidery.files import read_candidates
 from cidery_server.web.translation import translate as _
 
-LARGEST_CONTENT = 200 * MEGABYTE
+MAX_CONTENT_BYTES = 200 * MEGABYTE
 """Unpacked, however many images there are."""
 BLOCK = 64 * 1024
 """Bytes that are unpacked at once."""
-LONGEST_CAPTION = 2000
+MAX_CAPTION_LENGTH = 2000
 """Characters; longer ones would take long to align."""
-BYTES_PER_IMAGE = 4 * LONGEST_CAPTION
+BYTES_PER_IMAGE = 4 * MAX_CAPTION_LENGTH
 """Bytes of JSON, on average."""
-MOST_VALUES_PER_IMAGE = 100
+MAX_VALUES_PER_IMAGE = 100
 """Brackets and commas of JSON, those in captions included, on average."""
 EXAMPLES = 5
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
-"""What `read_candidates` would unpack by itself, to any size."""
+"""First bytes of formats that `read_candidates` would unpack to any size."""
 _NESTED = (_GZIP, _ZIP, b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
 
 
@@ -60,7 +60,7 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
 
 def largest_content(images: int) -> int:
     """Return the bytes that captions of so many images can need, once they are unpacked."""
-    return min(MEGABYTE + BYTES_PER_IMAGE * images, LARGEST_CONTENT)
+    return min(MEGABYTE + BYTES_PER_IMAGE * images, MAX_CONTENT_BYTES)
 
 
 def unpack(content: bytes, largest: int, images: int) -> bytes:
@@ -104,7 +104,7 @@ def _check_extent(content: bytes, images: int) -> None:
     A few megabytes of empty brackets are a hundred times as much once they are parsed.
     """
     values = sum(map(content.count, (b"[", b"{", b",")))
-    if values > 1000 + MOST_VALUES_PER_IMAGE * images:
+    if values > 1000 + MAX_VALUES_PER_IMAGE * images:
         raise InputError(
             _("The file contains far more than captions of {images} images.").format(images=images)
         )
@@ -169,17 +169,17 @@ def _find_repeated(rows: Rows) -> Iterable[str]:
     repeated = []
     for entry, (image, _caption) in enumerate(rows, start=1):
         if first.setdefault(str(image), entry) != entry:
-            told = _("{image} (entries {first} and {second})")
-            repeated.append(told.format(image=image, first=first[str(image)], second=entry))
+            message = _("{image} (entries {first} and {second})")
+            repeated.append(message.format(image=image, first=first[str(image)], second=entry))
     if repeated:
-        told = _("There must be one caption per image; these are repeated: {images}.")
-        yield told.format(images=_list(repeated))
+        message = _("There must be one caption per image; these are repeated: {images}.")
+        yield message.format(images=_list(repeated))
 
 
 def _find_unknown(rows: Rows, places: Mapping[ImageId, int]) -> Iterable[str]:
-    told = _("{image} (entry {number})")
+    message = _("{image} (entry {number})")
     unknown = [
-        told.format(image=image, number=number)
+        message.format(image=image, number=number)
         for number, (image, _caption) in enumerate(rows, 1)
         if image not in places
     ]
@@ -201,11 +201,11 @@ def _find_missing(
 
 
 def _find_long(rows: Rows) -> Iterable[str]:
-    long = [str(image) for image, caption in rows if len(caption) > LONGEST_CAPTION]
+    long = [str(image) for image, caption in rows if len(caption) > MAX_CAPTION_LENGTH]
     if long:
         yield _(
             "Captions may have at most {longest} characters; these are longer: {images}."
-        ).format(longest=LONGEST_CAPTION, images=_list(long))
+        ).format(longest=MAX_CAPTION_LENGTH, images=_list(long))
 
 
 def _list(found: Sequence[str]) -> str:

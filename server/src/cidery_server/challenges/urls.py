@@ -3,12 +3,12 @@
 from django.urls import URLPattern, path
 
 from cidery_server.challenges.pages import (
+    announcements,
     challenges,
     charts,
     comparisons,
-    exploring,
+    explorer,
     members,
-    news,
     owner,
     submissions,
 )
@@ -25,19 +25,23 @@ urlpatterns: list[URLPattern] = [
     ),
     path(
         "challenges/<slug:challenge>/announcements",
-        news.Announcements.as_view(),
+        announcements.Announcements.as_view(),
         name="announcements",
     ),
     path(
         "challenges/<slug:challenge>/announcements/<int:announcement>/delete",
-        news.DeleteAnnouncement.as_view(),
+        announcements.DeleteAnnouncement.as_view(),
         name="delete-announcement",
     ),
-    path("challenges/<slug:challenge>/files", news.Files.as_view(), name="files"),
-    path("challenges/<slug:challenge>/files/<int:file>", news.Download.as_view(), name="file"),
+    path("challenges/<slug:challenge>/files", announcements.Files.as_view(), name="files"),
+    path(
+        "challenges/<slug:challenge>/files/<int:file>",
+        announcements.Download.as_view(),
+        name="file",
+    ),
     path(
         "challenges/<slug:challenge>/files/<int:file>/delete",
-        news.DeleteFile.as_view(),
+        announcements.DeleteFile.as_view(),
         name="delete-file",
     ),
     path("challenges/<slug:challenge>/new-phase", owner.NewPhase.as_view(), name="new-phase"),
@@ -74,5 +78,5 @@ urlpatterns: list[URLPattern] = [
         submissions.ImageScores.as_view(),
         name="image-scores",
     ),
-    path("submissions/<int:submission>/explore", exploring.Explore.as_view(), name="explore"),
+    path("submissions/<int:submission>/explore", explorer.Explore.as_view(), name="explore"),
 ]

@@ -167,8 +167,8 @@ def results(
 ) -> None:
     """Compare systems: estimates, intervals, p-values, and the number of answers still needed."""
     open_installation(data, database)
-    from cidery_server.studies.standings import rank_systems
     from cidery_server.studies.summaries import find_study
+    from cidery_server.studies.system_results import rank_systems
 
     found = rank_systems(find_study(name), metric)
     if format == "json":
@@ -264,8 +264,8 @@ def forget(
 ) -> None:
     """Permanently delete the data of a judge; their items are given to other judges."""
     open_installation(data, database)
-    from cidery_server.studies.leaving import find_judge, forget_judge
     from cidery_server.studies.summaries import find_study
+    from cidery_server.studies.withdrawal import find_judge, forget_judge
 
     judge = find_judge(find_study(name), worker)
     if not yes:
@@ -300,7 +300,7 @@ def export(
 ) -> None:
     """Write the answers of a study, in the format of `cidery meta judgments`."""
     open_installation(data, database)
-    from cidery_server.studies.exporting import export_study
+    from cidery_server.studies.exports import export_study
     from cidery_server.studies.summaries import find_study
 
     text = export_study(find_study(name), format)

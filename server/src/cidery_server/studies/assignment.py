@@ -33,12 +33,12 @@ from cidery_server.studies.queries import (
     mark_answered,
     read_vote,
 )
-from cidery_server.studies.slots import return_overdue, vacate
-from cidery_server.web.turns import writing
+from cidery_server.studies.slots import free_slots, return_overdue
+from cidery_server.web.write_lock import writing
 
 GIVEN, ANSWERED = Assignment.State.GIVEN, Assignment.State.ANSWERED
 PASSED_ON = (Assignment.Choice.SKIP, Assignment.Choice.BROKEN)
-"""What gives an item to someone else."""
+"""Choices that give the item to another judge."""
 
 
 class RefusedAnswerError(CideryError):
@@ -47,16 +47,16 @@ class RefusedAnswerError(CideryError):
 
 @dataclass(frozen=True)
 class Task:
-    """What a judge sees next."""
+    """Next item of a judge, or the end."""
 
     judge: Judge
     answered: int
-    """How many items this judge has answered in this visit, attention checks included."""
+    """Number of items answered in this visit, including attention checks."""
     assignment: Assignment | None
     """None: there is nothing to do, now or for good."""
     can_undo: bool
     feedback: str = ""
-    """What the judge should learn from the training item that they have just answered."""
+    """Feedback on the training item that was just answered."""
 
     @property
     def study(self) -> Study:
@@ -65,7 +65,7 @@ class Task:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the judge has stopped before the end."""
+        """True if the judge has stopped before the end."""
         return self.judge.visit is not None and self.judge.visit.stopped is not None
 
 
@@ -75,7 +75,7 @@ def get_task(judge_key: int) -> Task:
         return _get_task(lock_judge(judge_key))
 
 
-def take_answer(
+def record_answer(
     judge_key: int,
     ticket: int,
     answer: str = "",
@@ -107,7 +107,7 @@ def take_answer(
         if choice in PASSED_ON:
             taken = _pass_on(judge, ticket, choice, comment)
         elif judge.study.is_collection:
-            taken = _take_sentence(judge, ticket, answer, comment)
+            taken = _record_sentence(judge, ticket, answer, comment)
         elif judge.study.design == Study.Design.RATING or judge.study.questions:
             mine = judge.assignments.filter(ticket=ticket, state=GIVEN).select_related("item")
             given = mine.first()
@@ -132,7 +132,7 @@ def take_answer(
 
 
 def _may_answer(judge: Judge) -> bool:
-    """Tell whether the study takes this judge's answers; a decided one those of visits begun."""
+    """Return True if the study takes this judge's answers; a decided one those of visits begun."""
     if judge.excluded:
         return False
     is_here = judge.visit is not None and judge.visit.finished is None
@@ -151,7 +151,7 @@ def _pass_on(judge: Judge, ticket: int, choice: str, comment: str) -> bool:
     mine.choice, mine.comment = choice, comment
     mine.state, mine.answered = Assignment.State.RETURNED, max(mine.given, timezone.now())
     mine.save(update_fields=["choice", "comment", "state", "answered"])
-    vacate([mine])
+    free_slots([mine])
     return True
 
 
@@ -217,7 +217,7 @@ def _read_value(study: Study, answer: str) -> float:
     return steps[answer]
 
 
-def _take_sentence(judge: Judge, ticket: int, sentence: str, comment: str) -> bool:
+def _record_sentence(judge: Judge, ticket: int, sentence: str, comment: str) -> bool:
     """Keep a sentence for the reviewer, unless it breaks the rules or was given before."""
     mine = judge.assignments.filter(ticket=ticket)
     others = Assignment.objects.filter(study=judge.study, state=ANSWERED).exclude(pk__in=mine)
@@ -355,12 +355,12 @@ def _give_next(judge: Judge, in_all: int, here: int) -> Assignment | None:
 
 
 def _toss(study: Study) -> bool:
-    """Tell whether to show the second sentence of a pair first."""
+    """Return True if to show the second sentence of a pair first."""
     return study.is_pairwise and secrets.randbits(1) == 1
 
 
 def _give_known(judge: Judge, item: Item) -> Assignment:
-    """Give an attention check or a training item, which has no slots; training is nobody's work."""
+    """Give an attention check or a training item, which has no slots; training does not count."""
     return Assignment.objects.create(
         study=judge.study,
         item=item,
@@ -374,7 +374,7 @@ def _give_known(judge: Judge, item: Item) -> Assignment:
 
 
 def _is_check_due(judge: Judge, answered: int) -> bool:
-    """Tell whether the next item is a check: one of each row of items, nobody knows which."""
+    """Return True if the next item is a check: one in each run of items, at a random place."""
     row, place = divmod(answered, judge.study.check_every)
     # Judges know the number in their cookie, and this code, but not the secret key.
     drawn = random.Random(f"{settings.SECRET_KEY}-{judge.pk}-{row}")

@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 from django.utils.translation import gettext_lazy
 
-from cidery_server.studies.counting import Count
-from cidery_server.studies.models import MOST_STEPS, Study, write_number
+from cidery_server.studies.answer_counts import Count
+from cidery_server.studies.models import MAX_STEPS, Study, write_number
 from cidery_server.studies.summaries import Summary
-from cidery_server.web.drawing import ACCENT, FAINT, MUTED, SECOND, new_chart, to_svg
+from cidery_server.web.charts import ACCENT, FAINT, MUTED, SECOND, new_chart, to_svg
 from cidery_server.web.templatetags.words import written
 from cidery_server.web.translation import translate as _
 
@@ -22,7 +22,7 @@ UNITS = (
     (gettext_lazy("minutes since the first answer"), 60),
     (gettext_lazy("seconds since the first answer"), 1),
 )
-LONGEST_SECONDS = 120
+MAX_SECONDS = 120
 """Longer times are pauses; they are drawn in the last bar."""
 
 
@@ -49,14 +49,14 @@ def draw_progress(study: Study) -> bytes:
 
 def draw_times(study: Study) -> bytes:
     """Draw how long answers took."""
-    seconds = np.minimum(Count(study).seconds(), LONGEST_SECONDS)
+    seconds = np.minimum(Count(study).seconds(), MAX_SECONDS)
     with new_chart() as figure:
         axes = figure.add_subplot()
         axes.grid(True, axis="y")
         if len(seconds):
             axes.hist(seconds, bins=30, color=ACCENT, rwidth=0.9)
         label = _("seconds for an answer (the last bar: {longest} and more)")
-        axes.set_xlabel(label.format(longest=LONGEST_SECONDS))
+        axes.set_xlabel(label.format(longest=MAX_SECONDS))
         axes.set_ylabel(_("answers"))
         return to_svg(figure)
 
@@ -79,7 +79,7 @@ def draw_answers(study: Study) -> bytes:
         gap = min(np.diff(places), default=1.0)
         colors = [MUTED if study.is_pairwise and place == 0 else ACCENT for place in places]
         axes.bar(places, [counts[p] for p in places], width=0.8 * gap, color=colors)
-        if len(places) <= MOST_STEPS:
+        if len(places) <= MAX_STEPS:
             axes.set_xticks(places)
         if study.questions:
             axes.set_title(study.questions[0]["name"], fontsize="medium", color=FAINT)

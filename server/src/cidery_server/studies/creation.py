@@ -68,12 +68,12 @@ def add_references(study: Study, source: Readable) -> int:
     contents = study.items.filter(known_answer=None).values_list("content", flat=True)
     items = list(contents)
     fields = {"design": study.design, "question": study.asked}
-    kept = Definition(fields, items, references=found).used_references()
-    if not kept:
+    used = Definition(fields, items, references=found).used_references()
+    if not used:
         raise InputError(_("none of the references belongs to an image of this study"))
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
-        locked.references |= kept
+        locked.references |= used
         locked.save(update_fields=["references"])
     return len(locked.references)
 
@@ -137,7 +137,7 @@ def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> St
     """Make a closed study of a file of judgments: its lines are items, its votes answers.
 
     The first vote of each line is taken for one judge's, the second for another's, and so on. A
-    line without votes is an item that nobody has judged.
+    line without votes is an unjudged item.
     """
     records = join_lines(read_judgment_records(path))
     references: dict[str, list[str]] = {}
@@ -182,7 +182,7 @@ def _key(design: Design) -> str:
 
 
 def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[Answer]:
-    """Return what each person said; everyone has answered all questions. Nobody: nothing."""
+    """Return the answers of each person, who has answered all questions."""
     if not was_answered(record):
         return []
     key = _key(design)

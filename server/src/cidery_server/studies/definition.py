@@ -18,7 +18,7 @@ from cidery.errors import FormatError
 from cidery.meta import Record, read_judgment_records
 from cidery_server.studies.images import find_image
 from cidery_server.studies.items import (
-    LONGEST_TEXT,
+    MAX_TEXT_LENGTH,
     UNSTORABLE,
     Content,
     Design,
@@ -28,17 +28,17 @@ from cidery_server.studies.items import (
     is_storable,
     make_items,
 )
-from cidery_server.studies.models import MOST_STEPS, Study, write_number
+from cidery_server.studies.models import MAX_STEPS, Study, write_number
 from cidery_server.web.translation import translate as _
 
-MOST_ITEMS = 200_000
+MAX_ITEMS = 200_000
 WEB = ("https://", "http://")
 SITE = re.compile(
     r"https://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?"
     r"|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
 )
 """One that may show a study in a frame; without https only on this machine, to try it."""
-MOST_QUESTIONS = 10
+MAX_QUESTIONS = 10
 ABOUT_IMAGES = (Study.Design.PAIRWISE, Study.Design.RATING, Study.Design.COLLECTION)
 """Designs whose own question names the image."""
 
@@ -73,7 +73,7 @@ class QuestionData(serializers.Serializer[Any]):
 
 
 class StudyFields(serializers.ModelSerializer[Study]):
-    """What a study asks, of whom and how."""
+    """Fields of a study: question, judges, items."""
 
     examples = ExampleData(many=True, required=False)
     questions = QuestionData(many=True, required=False)
@@ -94,13 +94,13 @@ class StudyFields(serializers.ModelSerializer[Study]):
         ]  # fmt: skip
 
     def validate_questions(self, value: list[dict[str, str]]) -> list[dict[str, str]]:
-        """Answers are told apart by the names of their questions."""
+        """Names of questions must differ."""
         names = [question["name"] for question in value]
         if len(set(names)) < len(names):
             raise serializers.ValidationError(_("Two questions have the same name."))
-        if len(names) > MOST_QUESTIONS:
+        if len(names) > MAX_QUESTIONS:
             raise serializers.ValidationError(
-                _("There are at most {count} questions.").format(count=MOST_QUESTIONS)
+                _("There are at most {count} questions.").format(count=MAX_QUESTIONS)
             )
         return value
 
@@ -145,9 +145,9 @@ class StudyFields(serializers.ModelSerializer[Study]):
             raise serializers.ValidationError(
                 {"scale_high": _("The highest rating must be above the lowest.")}
             )
-        if not 1 <= width / study.scale_step <= MOST_STEPS - 1:
+        if not 1 <= width / study.scale_step <= MAX_STEPS - 1:
             raise serializers.ValidationError(
-                {"scale_step": _("The scale must have 2 to {most} steps.").format(most=MOST_STEPS)}
+                {"scale_step": _("The scale must have 2 to {most} steps.").format(most=MAX_STEPS)}
             )
         steps = width / study.scale_step
         if abs(steps - round(steps)) > 1e-6:  # the highest button would be another number
@@ -186,7 +186,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
 
 
 class SourceFields(serializers.Serializer[Any]):
-    """Which items are made from results and references."""
+    """Sources of items: results and references."""
 
     sets = serializers.BooleanField(
         required=False,
@@ -211,7 +211,7 @@ class SourceFields(serializers.Serializer[Any]):
         allow_null=True,
         default=None,
         min_value=1,
-        max_value=MOST_ITEMS,
+        max_value=MAX_ITEMS,
         help_text=gettext_lazy("Random sample size; blank: all images."),
     )
 
@@ -240,7 +240,7 @@ class StudyFile(StudyFields):
 
 @dataclass(frozen=True)
 class Lesson:
-    """An item that comes first, whose right answer judges are told afterwards."""
+    """An item that comes first, whose right answer is shown afterwards."""
 
     content: Content
     answer: float
@@ -273,10 +273,10 @@ class Definition:
             )
         if self.fields.get("questions") and any("sets" in item for item in self.items):
             raise FormatError(_("sets side by side are rated by one question, not by several"))
-        if len(self.items) > MOST_ITEMS:
+        if len(self.items) > MAX_ITEMS:
             raise FormatError(
                 _("the study has {count} items, more than {most}").format(
-                    count=len(self.items), most=MOST_ITEMS
+                    count=len(self.items), most=MAX_ITEMS
                 )
             )
         for image, captions in self.references.items():
@@ -289,7 +289,7 @@ class Definition:
                     )
 
     def check_images(self) -> None:
-        """Say which images of this machine are missing, where images are files here."""
+        """Raise an error if image files of this machine are missing."""
         study = Study(images=self.fields.get("images", ""))
         if not study.has_local_images:
             return
@@ -398,7 +398,7 @@ def read_training(
     for number, lesson in enumerate(lessons, start=1):
         record = Record(lesson, f"{source}, training {number}")
         why = record.text("why") if "why" in record else ""
-        if len(why) > LONGEST_TEXT or not is_storable(why):
+        if len(why) > MAX_TEXT_LENGTH or not is_storable(why):
             record.refuse(
                 _("'why' is too long or contains {unstorable}").format(unstorable=_(UNSTORABLE))
             )

@@ -20,7 +20,7 @@ from cidery_server.studies.models import UPLOADED, Study
 from cidery_server.web.translation import translate as _
 
 IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/avif")
-"""What browsers only draw; an SVG could hold a script."""
+"""Image types that cannot contain scripts; an SVG could."""
 
 
 SUFFIXES: Mapping[bytes, str] = {
@@ -29,10 +29,10 @@ SUFFIXES: Mapping[bytes, str] = {
     b"GIF87a": ".gif",
     b"GIF89a": ".gif",
 }
-"""How files of images begin; WebP and AVIF have their names a few bytes further on."""
-LARGEST_IMAGE = 20 * 1024 * 1024
-LARGEST_UNPACKED = 1024 * 1024 * 1024
-MOST_PACKED = 20_000
+"""First bytes of image files; WebP and AVIF have their names a few bytes later."""
+MAX_IMAGE_BYTES = 20 * 1024 * 1024
+MAX_UNPACKED_BYTES = 1024 * 1024 * 1024
+MAX_PACKED = 20_000
 
 
 def find_image(study: Study, image: str) -> Path | None:
@@ -68,7 +68,7 @@ def keep_images(files: Iterable[File[Any]], names: Iterable[str]) -> str:
     wanted = {alias: name for name in names for alias in _aliases(name)}
     images = f"{UPLOADED}{secrets.token_hex(8)}/{{image}}"
     folder = _upload_folder(images)
-    kept: set[str] = set()
+    stored: set[str] = set()
     try:
         for name, content in _unpack(files):
             stem = Path(name).stem
@@ -79,8 +79,8 @@ def keep_images(files: Iterable[File[Any]], names: Iterable[str]) -> str:
             suffix = _recognize(name, content)
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(folder / f"{_digest(image)}{suffix}", content)
-            kept.add(image)
-        missing = sorted(set(wanted.values()) - kept)
+            stored.add(image)
+        missing = sorted(set(wanted.values()) - stored)
         if missing:
             raise InputError(
                 _("{missing} of {count} images are not among the files: {images}").format(
@@ -121,10 +121,10 @@ def _unpack(files: Iterable[File[Any]]) -> Iterator[tuple[str, bytes]]:
         name = Path(file.name or "file").name
         if name.lower().endswith(".zip"):
             yield from _unzip(name, file)
-        elif (file.size or 0) > LARGEST_IMAGE:
+        elif (file.size or 0) > MAX_IMAGE_BYTES:
             raise FormatError(
                 _("{name}: an image may have at most {largest} MB").format(
-                    name=name, largest=LARGEST_IMAGE // 2**20
+                    name=name, largest=MAX_IMAGE_BYTES // 2**20
                 )
             )
         else:
@@ -133,14 +133,14 @@ def _unpack(files: Iterable[File[Any]]) -> Iterator[tuple[str, bytes]]:
 
 def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
     """Yield the files of an archive; sizes are counted while unpacking, whatever it claims."""
-    left = LARGEST_UNPACKED
+    left = MAX_UNPACKED_BYTES
     try:
         with zipfile.ZipFile(file) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
-            if len(members) > MOST_PACKED:
+            if len(members) > MAX_PACKED:
                 raise FormatError(
                     _("{name}: an archive may contain at most {most} files").format(
-                        name=name, most=MOST_PACKED
+                        name=name, most=MAX_PACKED
                     )
                 )
             for member in members:
@@ -151,9 +151,9 @@ def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
                         )
                     )
                 with archive.open(member) as packed:
-                    content = packed.read(min(LARGEST_IMAGE, left) + 1)
+                    content = packed.read(min(MAX_IMAGE_BYTES, left) + 1)
                 left -= len(content)
-                if len(content) > LARGEST_IMAGE or left < 0:
+                if len(content) > MAX_IMAGE_BYTES or left < 0:
                     raise FormatError(
                         _("{name}: {filename} is too large").format(
                             name=name, filename=member.filename
@@ -167,7 +167,7 @@ def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
 
 
 def _recognize(name: str, content: bytes) -> str:
-    """Return the ending of a file by what is in it; only images are kept."""
+    """Return the ending of a file by what is in it; others are refused."""
     found = next((suffix for start, suffix in SUFFIXES.items() if content.startswith(start)), "")
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         found = ".webp"

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from cidery_server.studies.models import Assignment, Invite, Judge, Study, Visit
-from cidery_server.web.turns import writing
+from cidery_server.web.write_lock import writing
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
@@ -20,12 +20,12 @@ MTURK = ("https://www.mturk.com", "https://workersandbox.mturk.com")
 """Mechanical Turk's sites, the real one and the one to try things on."""
 SUBMIT_PATH = "/mturk/externalSubmit"
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-"""What Mechanical Turk says of people who only look."""
-LONGEST_NAME = 190
+"""Assignment id of Mechanical Turk for previews."""
+MAX_NAME_LENGTH = 190
 
 
 def make_invite(study: Study, label: str, *, personal: bool) -> str:
-    """Make an invite and return its key, which is kept nowhere."""
+    """Make an invite and return its key, which is not stored."""
     key = secrets.token_urlsafe(24)
     Invite.objects.create(study=study, label=label, digest=_digest(key), personal=personal)
     return key
@@ -64,7 +64,7 @@ def read_visit(parameters: Mapping[str, str]) -> tuple[str, str]:
 def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
     found = next((parameters[name] for name in names if parameters.get(name)), "")
     # Names that are made up here hold a blank, so that no address can claim one of them.
-    return "_".join(found.replace("\0", "").split())[:LONGEST_NAME]
+    return "_".join(found.replace("\0", "").split())[:MAX_NAME_LENGTH]
 
 
 def read_submit_to(study: Study, parameters: Mapping[str, str]) -> str:
@@ -75,14 +75,14 @@ def read_submit_to(study: Study, parameters: Mapping[str, str]) -> str:
 
 
 def may_join(invite: Invite, worker: str, assignment: str) -> bool:
-    """Tell whether the study takes a visitor: anyone while it is open, later who is in a visit."""
+    """Return True if a visitor may join: anyone while it is open, later those in a visit."""
     study = invite.study
     if study.is_open or study.state != Study.State.DECIDED:
         return study.is_open
-    begun = Visit.objects.filter(judge__study=study, judge__excluded=False, finished=None)
+    started = Visit.objects.filter(judge__study=study, judge__excluded=False, finished=None)
     if invite.personal:
-        return begun.filter(judge__worker=_personal_name(invite), assignment="").exists()
-    return bool(worker) and begun.filter(judge__worker=worker, assignment=assignment).exists()
+        return started.filter(judge__worker=_personal_name(invite), assignment="").exists()
+    return bool(worker) and started.filter(judge__worker=worker, assignment=assignment).exists()
 
 
 def _personal_name(invite: Invite) -> str:
@@ -98,7 +98,7 @@ def join_study(
 ) -> Judge:
     """Return the judge who joins by an invite: a new one, or the one they were before.
 
-    A personal invite is one judge, whoever opens it. By another invite a worker is known by the
+    A personal invite is always the same judge. By another invite a worker is known by the
     site's name for them, and without one by their browser.
 
     Args:
@@ -106,7 +106,7 @@ def join_study(
         worker: the site's name for them, if a site sent them.
         assignment: the site's name for this visit.
         before: the judge whom their browser remembers, who would else see items again.
-        submit_to: the site that wants to be told of the end by a form.
+        submit_to: the site that expects a form at the end.
     """
     known = invite.study.judges.filter(pk=before or 0)
     if invite.personal:

@@ -34,15 +34,15 @@ Design: TypeAlias = Literal["triplet", "pairwise", "rating", "collection"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 Content: TypeAlias = dict[str, Any]
 UNSTORABLE = noop("a NUL character or an unpaired surrogate, which databases cannot store")
-LONGEST_TEXT = 2000
+MAX_TEXT_LENGTH = 2000
 """Characters of a sentence; a judge reads one in seconds."""
-MOST_SETS = 12
+MAX_SETS = 12
 """Side by side; more cannot be compared."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where items come from: captions of systems and of people, by image."""
+    """Sources of items: captions of systems and references, by image."""
 
     results: Mapping[str, Mapping[str, Sequence[str]]]
     """system -> image -> captions"""
@@ -155,10 +155,10 @@ def _rated(sources: Sources, images: Iterable[str], sets: bool) -> Iterator[Cont
 
 def _side_by_side(sources: Sources, images: Iterable[str]) -> Iterator[Content]:
     """Yield the sets of all systems, of images where at least two systems have one."""
-    if len(sources.results) > MOST_SETS:
+    if len(sources.results) > MAX_SETS:
         raise InputError(
             _("at most {most} sets are shown side by side, not those of {count} systems").format(
-                most=MOST_SETS, count=len(sources.results)
+                most=MAX_SETS, count=len(sources.results)
             )
         )
     for image in images:
@@ -212,10 +212,10 @@ def check_content(design: Design, record: Record) -> Content:
         if key in record:
             content[key] = record.text(key)
     for text in texts_of(content):
-        if len(text) > LONGEST_TEXT:
+        if len(text) > MAX_TEXT_LENGTH:
             record.refuse(
                 _("a sentence has {count} characters, more than {longest}").format(
-                    count=len(text), longest=LONGEST_TEXT
+                    count=len(text), longest=MAX_TEXT_LENGTH
                 )
             )
         if not is_storable(text):
@@ -225,15 +225,15 @@ def check_content(design: Design, record: Record) -> Content:
 
 def _check_sets(record: Record) -> list[list[str]]:
     given = record.content["sets"]
-    if not isinstance(given, list) or not 2 <= len(given) <= MOST_SETS:
+    if not isinstance(given, list) or not 2 <= len(given) <= MAX_SETS:
         record.refuse(
-            _("expected a list of 2 to {most} sets of captions in 'sets'").format(most=MOST_SETS)
+            _("expected a list of 2 to {most} sets of captions in 'sets'").format(most=MAX_SETS)
         )
     return [Record({"set": one}, record.place).texts("set", fewest=2) for one in given]
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether databases take a text: without NUL, and without halves of characters."""
+    """Return True if databases take a text: without NUL, and without halves of characters."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 

@@ -12,7 +12,7 @@ from cidery_server.studies.creation import add_slots, save_new
 from cidery_server.studies.images import drop_images
 from cidery_server.studies.models import Assignment, Item, Study
 from cidery_server.studies.moderation import set_state
-from cidery_server.studies.standings import rank_systems
+from cidery_server.studies.system_results import rank_systems
 from cidery_server.web.translation import translate as _
 
 ANY_TIME = frozenset(
@@ -40,7 +40,7 @@ def copy_study(study: Study, name: str, title: str) -> Study:
         items = list(study.items.order_by("number"))
         made = Study.objects.get(pk=study.pk)
         made.pk, made.name, made.title, made.closed, made.revision = None, name, title, None, 0
-        made.state, made.answers_looked_at = Study.State.OPEN, 0
+        made.state, made.answers_at_last_check = Study.State.OPEN, 0
         made.consent_version, made.withdrawn = 1, 0
         made._state.adding = True
         save_new(made)
@@ -63,7 +63,7 @@ def copy_study(study: Study, name: str, title: str) -> Study:
 
 
 def has_answers(study: Study) -> bool:
-    """Tell whether anyone has answered, in a pilot too."""
+    """Return True if anyone has answered, in a pilot too."""
     return study.assignments.filter(state=Assignment.State.ANSWERED).exists()
 
 
@@ -87,7 +87,7 @@ def edit_study(study: Study, fields: Mapping[str, Any]) -> Study:
             )
         for name, value in changed.items():
             setattr(locked, name, value)
-        if "consent" in changed:  # whoever joins from now on agrees to another text
+        if "consent" in changed:  # later judges agree to another text
             locked.consent_version += 1
         _check_known(locked)
         locked.revision += 1
@@ -100,19 +100,19 @@ def edit_study(study: Study, fields: Mapping[str, Any]) -> Study:
 
 
 def stop_if_decided(study: Study) -> bool:
-    """Let nobody join a study any more once all comparisons are decided; tell whether they are.
+    """Close a study to new judges once all comparisons are decided; return True then.
 
     Intervals hold at all times, so that looking again and again does no harm.
     """
     answered = study.assignments.filter(state=Assignment.State.ANSWERED, pilot=False).count()
-    if answered == study.answers_looked_at:
+    if answered == study.answers_at_last_check:
         return False
     best = rank_systems(study).best
     decided = bool(best) and all(standings.is_decided for standings in best)
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
-        locked.answers_looked_at = answered
-        locked.save(update_fields=["answers_looked_at"])
+        locked.answers_at_last_check = answered
+        locked.save(update_fields=["answers_at_last_check"])
         decided &= locked.state == Study.State.OPEN and locked.stop_when_decided
         if decided:
             set_state(locked, Study.State.DECIDED)

@@ -1,4 +1,4 @@
-"""What is stored: studies, their items, their judges, and who was given which item.
+"""Models: studies, items, judges and assignments.
 
 Every item has as many *slots* as it needs judges. A slot is an Assignment: free at first, then
 given to a judge, then answered. That an item has exactly so many different judges is not computed
@@ -20,8 +20,8 @@ from cidery_server.studies.items import Content
 from cidery_server.studies.sentences import SentenceRules
 
 UPLOADED = "uploads:"
-"""How `Study.images` begins where images were uploaded."""
-MOST_STEPS = 21
+"""Prefix of `Study.images` for uploaded images."""
+MAX_STEPS = 21
 """Of a scale: each is a button."""
 QUESTIONS: dict[str, str] = {
     "triplet": _("Which of the two sentences, B or C, is more similar to A?"),
@@ -44,10 +44,10 @@ DEFAULTS = {
     "scale_low_label": WORST,
     "scale_high_label": BEST,
 }
-"""What studies say where their owners have written nothing else."""
+"""Default texts of studies."""
 
 
-def say_everywhere(text: str) -> set[str]:
+def translate_to_all(text: str) -> set[str]:
     """Return one of the texts above in all languages."""
     found = set()
     for code, _name in settings.LANGUAGES:
@@ -66,17 +66,17 @@ class Study(models.Model):
     """One question, asked about many items."""
 
     class State(models.TextChoices):
-        """Whether judges are given items."""
+        """True if judges are given items."""
 
         PILOT = "pilot", gettext_lazy("Pilot")
         """Judges are given items, to try the study; what they answer will not count."""
         OPEN = "open", gettext_lazy("Open")
         DECIDED = "decided", gettext_lazy("Decided")
-        """Closed by itself: nobody joins any more, and who is here finishes the visit."""
+        """Closed automatically: no new judges; those who have started can finish."""
         CLOSED = "closed", gettext_lazy("Closed")
 
     class Design(models.TextChoices):
-        """What judges are asked to do."""
+        """Tasks of judges."""
 
         TRIPLET = "triplet"
         PAIRWISE = "pairwise"
@@ -243,8 +243,8 @@ class Study(models.Model):
             "Judges who have started can finish their visit."
         ),
     )
-    answers_looked_at = models.PositiveIntegerField(default=0)
-    """How many there were when it was last looked whether the study is decided."""
+    answers_at_last_check = models.PositiveIntegerField(default=0)
+    """Number of answers when the decision was last checked."""
     seed = models.BigIntegerField(
         default=0, validators=[MinValueValidator(0), MaxValueValidator(2**62)]
     )
@@ -256,7 +256,7 @@ class Study(models.Model):
     check_count = models.PositiveIntegerField(default=0)
     training_count = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)
-    """How often it was changed, so that every process knows when to read it again."""
+    """Number of changes, by which processes see that it must be read again."""
     created = models.DateTimeField(auto_now_add=True)
     closed = models.DateTimeField(null=True, blank=True)
 
@@ -281,9 +281,9 @@ class Study(models.Model):
             return gettext(text) if text else ""
 
     def translate_defaults(self) -> None:
-        """Say in the language of the study what the owner has left as it was."""
+        """Translate default texts into the language of the study."""
         for name, text in DEFAULTS.items():
-            if getattr(self, name) in say_everywhere(text):
+            if getattr(self, name) in translate_to_all(text):
                 setattr(self, name, self.translate(text))
 
     def ask_about(self, content: Content) -> str:
@@ -295,22 +295,22 @@ class Study(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """Whether people may join and are given items, to try the study or to answer it."""
+        """True if people may join and are given items, to try the study or to answer it."""
         return self.state in (self.State.PILOT, self.State.OPEN)
 
     @property
     def is_pairwise(self) -> bool:
-        """Whether the answer is one of two sentences."""
+        """True if the answer is one of two sentences."""
         return self.design in (self.Design.TRIPLET, self.Design.PAIRWISE)
 
     @property
     def is_collection(self) -> bool:
-        """Whether the answer is a sentence."""
+        """True if the answer is a sentence."""
         return self.design == self.Design.COLLECTION
 
     @property
     def rules(self) -> SentenceRules:
-        """What a collected sentence must be like."""
+        """Rules for collected sentences."""
         lines = (line.strip() for line in self.forbidden.splitlines())
         return SentenceRules(self.fewest_words, self.most_words, tuple(filter(None, lines)))
 
@@ -319,17 +319,17 @@ class Study(models.Model):
         """The steps of a rating, from the lowest."""
         width = (self.scale_high - self.scale_low) / self.scale_step
         # One more than are allowed tells as much as a billion more.
-        count = round(min(width, MOST_STEPS)) + 1
+        count = round(min(width, MAX_STEPS)) + 1
         return [round(self.scale_low + step * self.scale_step, 6) for step in range(count)]
 
     @property
     def labels(self) -> dict[str, float]:
-        """What the buttons of a rating show, and send, with the step that each stands for."""
+        """Labels and values of the rating buttons, with their steps."""
         return {write_number(step): step for step in self.scale}
 
     @property
     def lacks_references(self) -> bool:
-        """Whether there is nothing that metrics could compare captions with."""
+        """True if there is nothing that metrics could compare captions with."""
         return self.design != self.Design.TRIPLET and not self.references
 
     @property
@@ -346,17 +346,17 @@ class Study(models.Model):
 
     @property
     def has_local_images(self) -> bool:
-        """Whether its images are files of this machine."""
+        """True if its images are files of this machine."""
         return bool(self.images) and not self.images.startswith(("https://", "http://"))
 
     @property
     def has_rules(self) -> bool:
-        """Whether some answers do not count by themselves."""
+        """True if some answers do not count by themselves."""
         return bool(self.fewest_seconds) or self.fewest_checks_right is not None
 
     @property
     def choices(self) -> list[str]:
-        """What judges may answer instead of an answer."""
+        """Choices offered besides the answers."""
         pairs = self.is_pairwise
         offered = {
             # Of several questions, each has these answers.
@@ -369,7 +369,7 @@ class Study(models.Model):
 
     @property
     def part_choices(self) -> list[str]:
-        """What judges may answer to one of several questions on a pair, instead of a sentence."""
+        """Choices offered besides the sentences for one of several questions on a pair."""
         offered = {"tie": self.allow_ties, "neither": self.allow_neither}
         return [name for name, is_offered in offered.items() if is_offered and self.is_pairwise]
 
@@ -379,14 +379,14 @@ class Study(models.Model):
 
 
 class Item(models.Model):
-    """What is asked about; an attention check if its answer is known."""
+    """Item to judge; an attention check if its answer is known."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="items")
     number = models.PositiveIntegerField()
     content = models.JSONField()
     known_answer = models.FloatField(null=True)
     training = models.BooleanField(default=False)
-    """Whether it comes first, with its answer told afterwards."""
+    """True if it comes first, with its answer shown afterwards."""
     explanation = models.TextField(blank=True)
     """Of the right answer, for training."""
 
@@ -417,7 +417,7 @@ class Invite(models.Model):
 
 
 class ConsentText(models.Model):
-    """What judges have agreed to, in each version that there was."""
+    """Consent text in each of its versions."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField()
@@ -446,7 +446,7 @@ class Judge(models.Model):
     """The present one."""
     joined = models.DateTimeField(auto_now_add=True)
     consented = models.DateTimeField(null=True)
-    """When they agreed, the last time."""
+    """Time of the last consent."""
     consent_version = models.PositiveIntegerField(null=True)
     """To which text."""
     excluded = models.BooleanField(default=False)
@@ -472,13 +472,13 @@ class Visit(models.Model):
     """The site's name for it."""
     started = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
-    """When the work was done: there was nothing left to do, and something had been done."""
+    """Time of completion: no items left, and at least one answered."""
     stopped = models.DateTimeField(null=True)
-    """When the judge stopped before that; until they come back, they are given nothing."""
+    """Time of an early stop; the judge receives no items until they continue."""
     code = models.CharField(max_length=60, blank=True)
-    """What the judge was told then; empty before."""
+    """Completion code; empty before completion."""
     submit_to = models.CharField(max_length=200, blank=True)
-    """The site that wants to be told by a form, as Mechanical Turk does; empty: none."""
+    """Site that expects a form at the end, as Mechanical Turk does; empty: none."""
 
     class Meta:
         """A site pays for an assignment once."""
@@ -496,7 +496,7 @@ class Assignment(models.Model):
     """A slot of an item: free, given to a judge, answered, or given up."""
 
     class State(models.TextChoices):
-        """How far it is."""
+        """States."""
 
         FREE = "free"
         GIVEN = "given"
@@ -505,7 +505,7 @@ class Assignment(models.Model):
         """Waited too long; its slot went to someone else."""
 
     class Choice(models.TextChoices):
-        """What a judge said instead of an answer, or of a vote for neither sentence."""
+        """Responses other than an answer or a vote."""
 
         NONE = ""
         TIE = "tie"
@@ -533,7 +533,7 @@ class Assignment(models.Model):
     """In which free slots are given away."""
     state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
     swapped = models.BooleanField(default=False)
-    """Whether the judge saw the second sentence of a pair first."""
+    """True if the judge saw the second sentence of a pair first."""
     ticket = models.BigIntegerField(default=0)
     """By which the judge's browser knows it: random, for the key would tell checks from others."""
     given = models.DateTimeField(null=True)
@@ -541,14 +541,14 @@ class Assignment(models.Model):
     value = models.FloatField(null=True)
     """1 for the first sentence of a pair, -1 for the second, 0 for neither; or the rating."""
     ratings = models.JSONField(null=True)
-    """Several answers: question -> rating or vote (`tie` and `neither` are told apart), or place of
+    """Several answers: question -> rating or vote (`tie` and `neither` differ), or place of
     a set -> rating."""
     choice = models.CharField(max_length=10, choices=Choice.choices, blank=True)
     comment = models.TextField(blank=True)
     pilot = models.BooleanField(default=False)
-    """Whether it was answered in the pilot, and so does not count."""
+    """True if it was answered in the pilot, and so does not count."""
     too_fast = models.BooleanField(default=False)
-    """Whether it was answered faster than the study allows, and so does not count."""
+    """True if it was answered faster than the study allows, and so does not count."""
     sentence = models.TextField(blank=True)
     review = models.CharField(max_length=10, choices=Review.choices, blank=True)
     reason = models.CharField(max_length=500, blank=True)

@@ -1,4 +1,4 @@
-"""What the owner decides: whose answers count, which sentences are accepted, when it is over."""
+"""Decisions of the owner: excluded judges, accepted sentences, state of the study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 from cidery.errors import SettingError
 from cidery_server.studies.models import Assignment, Study
 from cidery_server.studies.queries import lock_judge
-from cidery_server.studies.slots import ANSWERED, FREE, vacate
+from cidery_server.studies.slots import ANSWERED, FREE, free_slots
 from cidery_server.web.translation import translate as _
 
 
@@ -18,11 +18,11 @@ def exclude_judge(judge_key: int, reason: str = "") -> None:
         judge = lock_judge(judge_key)
         judge.excluded, judge.reason = True, reason
         judge.save(update_fields=["excluded", "reason"])
-        vacate(judge.assignments.filter(slot__isnull=False).select_for_update())
+        free_slots(judge.assignments.filter(slot__isnull=False).select_for_update())
 
 
 def restore_judge(judge_key: int) -> None:
-    """Count a judge's answers again; they take back the slots that nobody has taken since."""
+    """Count a judge's answers again; they get back slots that are still free."""
     with transaction.atomic():
         judge = lock_judge(judge_key)
         judge.excluded, judge.reason = False, ""
@@ -52,7 +52,7 @@ def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> N
         one.reason = reason
         one.save(update_fields=["review", "reason"])
         if not accept:
-            vacate([one])
+            free_slots([one])
 
 
 def set_state(study: Study, state: Study.State) -> None:
@@ -64,7 +64,7 @@ def set_state(study: Study, state: Study.State) -> None:
         answers = Assignment.objects.filter(study=study, state=ANSWERED, pilot=False)
         if study.state == Study.State.PILOT and state != Study.State.PILOT:
             tried = list(answers.select_for_update())
-            vacate(tried)
+            free_slots(tried)
             Assignment.objects.filter(pk__in=[one.pk for one in tried]).update(pilot=True)
         elif state == Study.State.PILOT and study.state != state and answers.exists():
             raise SettingError(

@@ -1,4 +1,4 @@
-"""Rules of quality: whose answers do not count, and what an owner should look at."""
+"""Quality rules: answers that do not count, and warnings for the owner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import F, QuerySet
 
 from cidery_server.studies.models import Assignment, Judge, Study
 from cidery_server.studies.moderation import exclude_judge, restore_judge
-from cidery_server.studies.slots import ANSWERED, vacate
+from cidery_server.studies.slots import ANSWERED, free_slots
 from cidery_server.web.templatetags.words import written
 from cidery_server.web.translation import translate as _
 
@@ -23,7 +23,7 @@ MANY_ANSWERS = 20
 SAME_SHARE = 0.95
 """From this share on, answers that are all the same say nothing about the items."""
 BY_RULE = "by rule: "
-"""How the reasons of exclusions begin that nobody decided on."""
+"""Prefix of reasons of automatic exclusions."""
 
 
 def find_flags(
@@ -85,7 +85,7 @@ def _find_fast(study: Study, given: QuerySet[Assignment]) -> QuerySet[Assignment
 
 def _leave_out_fast(fast: list[Assignment]) -> None:
     Assignment.objects.filter(pk__in=[one.pk for one in fast]).update(too_fast=True)
-    vacate(fast)
+    free_slots(fast)
 
 
 def _exclude_by_checks(judge: Judge) -> None:

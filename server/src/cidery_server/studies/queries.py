@@ -24,7 +24,7 @@ from cidery_server.studies.models import Assignment, Item, Judge, Study, Visit
 
 @dataclass(frozen=True)
 class Answer:
-    """What a judge says of an item."""
+    """Answer of a judge to an item."""
 
     value: float
     """A rating; or 1 for the sentence that was shown first, -1 for the other, 0 for neither."""
@@ -99,7 +99,7 @@ def find_frames(study: str) -> tuple[str, str] | None:
 
 
 def lock_judge(key: int) -> Judge:
-    """Return a judge and their study, and let nobody else act for this judge until the end."""
+    """Return a judge and their study, and lock the judge until the end of the transaction."""
     row = _execute(_locking(LOCK_JUDGE, "FOR UPDATE OF j"), key).fetchone()
     if row is None:
         raise Judge.DoesNotExist

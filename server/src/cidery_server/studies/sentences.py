@@ -14,7 +14,7 @@ _LINK = re.compile(r"https?://|www\.|\S+@\S+\.\S+", flags=re.IGNORECASE)
 IDEOGRAPHIC = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi", "Nushu", "Tangut")
 LETTERS_OF_IDEOGRAPHS, LETTERS_OF_WORDS = 1.5, 4.0
 """Letters of a word where no blanks separate words: in Chinese and Japanese, in Thai and others."""
-FEWEST_LETTERS = 0.6
+MIN_LETTERS = 0.6
 """The share of letters below which a text is not taken as a sentence."""
 
 
@@ -22,8 +22,8 @@ def fold(sentence: str) -> str:
     """Return a sentence without capitals, punctuation and spare blanks, for comparing."""
     plain = unicodedata.normalize("NFKC", sentence).casefold()
     # Marks belong to their letters: Hindi and Thai write vowels with them.
-    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in plain)
-    return " ".join("".join(kept).split())
+    cleaned = (c if unicodedata.category(c)[0] in "LMN" else " " for c in plain)
+    return " ".join("".join(cleaned).split())
 
 
 def count_words(folded: str) -> int:
@@ -47,7 +47,7 @@ def count_words(folded: str) -> int:
 
 @dataclass(frozen=True)
 class SentenceRules:
-    """What a sentence must be like to reach a reviewer.
+    """Rules that a sentence must satisfy before review.
 
     ```python
     SentenceRules(fewest_words=8).refuse("A dog.", known=())  # "too short: 2 words, at least 8 …"
@@ -78,7 +78,7 @@ class SentenceRules:
             return _("links and addresses are not part of a description")
         # Vowels of Thai and Hindi are marks, not letters.
         letters = sum(unicodedata.category(character)[0] in "LM" for character in sentence)
-        if letters < FEWEST_LETTERS * len(sentence.replace(" ", "")):
+        if letters < MIN_LETTERS * len(sentence.replace(" ", "")):
             return _("this does not look like a sentence: too few of its characters are letters")
         words = folded.split()
         if len(set(words)) <= len(words) // 3:

@@ -17,7 +17,7 @@ FREE, GIVEN, ANSWERED = (
     Assignment.State.ANSWERED,
 )
 RETURNED_AT_ONCE = 100
-"""How many overdue slots one judge's request returns at most: it should stay short."""
+"""Maximum number of overdue slots that one judge's request returns, so that it stays fast."""
 
 
 def return_overdue(study: Study) -> int:
@@ -29,11 +29,11 @@ def return_overdue(study: Study) -> int:
                 study=study, state=GIVEN, slot__isnull=False, given__lt=latest
             ).select_for_update(skip_locked=True)[:RETURNED_AT_ONCE]
         )
-        vacate(overdue)
+        free_slots(overdue)
     return len(overdue)
 
 
-def vacate(assignments: Iterable[Assignment]) -> None:
+def free_slots(assignments: Iterable[Assignment]) -> None:
     """Free the slots of these assignments for others; their judges do not see the items again."""
     left = [assignment for assignment in assignments if assignment.slot is not None]
     free = [

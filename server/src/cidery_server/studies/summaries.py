@@ -1,4 +1,4 @@
-"""How studies go, in numbers: what the owner's page and `cidery study status` show."""
+"""Summaries of studies for the owner's page and `cidery study status`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cidery.errors import InputError
 from cidery.statistics import Interval
 from cidery.tables import without_nan
-from cidery_server.studies.counting import (
+from cidery_server.studies.answer_counts import (
     Count,
     JudgeSummary,
     check_accuracy,
@@ -54,7 +54,7 @@ class ShortSummary:
 
 @dataclass(frozen=True)
 class QuestionAgreement:
-    """How far judges agree on one of several questions."""
+    """Annotator agreement on one of several questions."""
 
     question: str
     alpha: Interval | None
@@ -63,7 +63,7 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class Summary(ShortSummary):
-    """How a study goes."""
+    """Summary of a study."""
 
     asked: str
     given: int
@@ -83,9 +83,9 @@ class Summary(ShortSummary):
     withdrawn: int
     """People whose answers were erased."""
     choices: dict[str, int]
-    """How often judges said tie, neither, skip or broken instead of an answer."""
+    """Number of responses tie, neither, skip and broken."""
     broken: dict[str, int]
-    """Images that judges could not see, with how many said so."""
+    """Images that judges could not see, with the number of reports."""
     judges: list[JudgeSummary]
 
 

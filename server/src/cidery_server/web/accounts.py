@@ -27,7 +27,7 @@ from cidery_server.web.roles import Role
 from cidery_server.web.translation import translate as _
 
 PASSWORD_STYLE = {"input_type": "password"}
-LONGEST_PASSWORD = 200
+MAX_PASSWORD_LENGTH = 200
 """Longer ones would take longer to hash."""
 
 
@@ -61,7 +61,7 @@ def check_password(password: str, account: Account) -> None:
 
 
 class SignUpForm(serializers.Serializer[Any]):
-    """What a new team enters."""
+    """Form of a new team."""
 
     name = serializers.CharField(
         label=gettext_lazy("Team name"),
@@ -72,7 +72,7 @@ class SignUpForm(serializers.Serializer[Any]):
     )
     password = serializers.CharField(
         label=gettext_lazy("Password"),
-        max_length=LONGEST_PASSWORD,
+        max_length=MAX_PASSWORD_LENGTH,
         trim_whitespace=False,
         help_text=gettext_lazy("At least ten characters."),
         style=PASSWORD_STYLE | {"autocomplete": "new-password"},
@@ -144,7 +144,7 @@ class SignInForm(serializers.Serializer[Any]):
     name = name_field()
     password = serializers.CharField(
         label=gettext_lazy("Password"),
-        max_length=LONGEST_PASSWORD,
+        max_length=MAX_PASSWORD_LENGTH,
         trim_whitespace=False,
         style=PASSWORD_STYLE | {"autocomplete": "current-password"},
     )
@@ -267,7 +267,7 @@ class PasswordForm(serializers.Serializer[Any]):
 
     password = serializers.CharField(
         label=gettext_lazy("Password"),
-        max_length=LONGEST_PASSWORD,
+        max_length=MAX_PASSWORD_LENGTH,
         trim_whitespace=False,
         help_text=gettext_lazy("At least ten characters."),
         style=PASSWORD_STYLE | {"autocomplete": "new-password"},
@@ -316,13 +316,13 @@ class ChangePasswordForm(serializers.Serializer[Any]):
 
     current = serializers.CharField(
         label=gettext_lazy("Current password"),
-        max_length=LONGEST_PASSWORD,
+        max_length=MAX_PASSWORD_LENGTH,
         trim_whitespace=False,
         style=PASSWORD_STYLE | {"autocomplete": "current-password"},
     )
     password = serializers.CharField(
         label=gettext_lazy("New password"),
-        max_length=LONGEST_PASSWORD,
+        max_length=MAX_PASSWORD_LENGTH,
         trim_whitespace=False,
         help_text=gettext_lazy("At least ten characters."),
         style=PASSWORD_STYLE | {"autocomplete": "new-password"},
@@ -378,7 +378,7 @@ class AccountsData(serializers.Serializer[Any]):
 
 
 class AccountChange(serializers.Serializer[Any]):
-    """What the owner does with an account."""
+    """Form of an action of the owner on an account."""
 
     CHOICES: ClassVar[tuple[str, ...]] = ("link", "suspend", "restore")
     account = serializers.IntegerField(min_value=1, max_value=2**62)

@@ -1,4 +1,4 @@
-"""Who is asking: by API token, or by session with a CSRF token."""
+"""Authentication by API token, or by session with a CSRF token."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 
 class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]  # knox has no types
-    """`Authorization: Bearer TOKEN`; tokens are kept as digests."""
+    """`Authorization: Bearer TOKEN`; tokens are stored as digests."""
 
     def authenticate_credentials(self, token: bytes) -> Any:
         """Find the token's account."""
@@ -23,7 +23,7 @@ class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]  # knox h
 
 
 class CheckedSessionAuthentication(SessionAuthentication):
-    """A session; whatever writes needs the CSRF token, from strangers too.
+    """A session; requests that write need the CSRF token, also without an account.
 
     REST framework asks it of people who are signed in only, which leaves signing in itself, and
     judges without an account, open to forged requests.
@@ -37,7 +37,7 @@ class CheckedSessionAuthentication(SessionAuthentication):
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the API's description names the token."""
+    """Token authentication in the OpenAPI description."""
 
     target_class = BearerAuthentication
     name = "token"
@@ -48,7 +48,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the API's description names the session."""
+    """Session authentication in the OpenAPI description."""
 
     target_class = CheckedSessionAuthentication
     name = "session"

@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 
 
 class NoStoreMiddleware:
-    """Tells browsers and proxies to store no page, unless the page itself says something else.
+    """Forbids browsers and proxies to store a page, unless the page itself allows it.
 
-    A proxy that stored one would show a team's scores to the next visitor, a browser to whoever
-    goes back after the team has signed out.
+    A proxy would show a team's scores to the next visitor; a browser would show them after the team
+    has signed out.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

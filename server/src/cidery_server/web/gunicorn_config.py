@@ -1,4 +1,4 @@
-"""How gunicorn runs the app; `cidery serve` adds the address and the number of processes."""
+"""Settings of gunicorn; `cidery serve` adds the address and the number of processes."""
 
 from typing import Any
 

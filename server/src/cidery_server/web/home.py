@@ -58,7 +58,7 @@ class Home(Page):
 
 
 class HealthData(serializers.Serializer[Any]):
-    """Whether the app works."""
+    """True if the app works."""
 
     status = serializers.CharField()
 
@@ -72,18 +72,18 @@ class Health(Page):
     problem = ""
 
     def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
-        """Answer with 503 where a load balancer should send nobody."""
+        """Answer with 503 if a load balancer should send no requests."""
         self.problem = find_problem()
         return self.render(503 if self.problem else 200)
 
     def show(self) -> Any:
-        """Say what is wrong, if anything is."""
+        """Return the status of the app."""
         return {"status": self.problem or "ok"}
 
 
 def find_problem() -> str:
     """Return why the database cannot be written to, if it cannot: a full disk, for instance."""
-    # Not every stranger's request is worth a write; one of a few seconds ago will do.
+    # A write of a few seconds ago is enough: anyone may send requests.
     try:
         if not Attempts.objects.filter(key="health", expires__gt=timezone.now()).exists():
             content = {"times": [], "expires": timezone.now() + timedelta(seconds=HEALTH_SECONDS)}
@@ -179,7 +179,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:
-    """Say what is wrong: to a program as JSON, to a person on a page."""
+    """Return an error response: JSON for programs, a page for people."""
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": detail}, status=status)
     context = {"status": status, "detail": detail}

@@ -1,6 +1,6 @@
 """In which language a page is: as the reader has chosen, or else as their browser asks.
 
-The choice is kept in a cookie, which nobody gets who has not chosen, and with an account, for its
+The choice is stored in a cookie, which is set only by a choice, and with an account, for its
 e-mails and for other devices. JSON endpoints are in English for everyone: programs read them.
 """
 

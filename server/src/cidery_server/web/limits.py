@@ -1,4 +1,4 @@
-"""How often something may be tried (the rates are in `settings.RATES`), and how large it may be."""
+"""Rate limits (the rates are in `settings.RATES`) and size limits."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from rest_framework.throttling import (
 from cidery_server.web.home import fail
 from cidery_server.web.models import Account, Attempts
 from cidery_server.web.translation import translate as _
-from cidery_server.web.turns import writing
+from cidery_server.web.write_lock import writing
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
 
-MOST_UPLOADS = 2
+MAX_UPLOADS = 2
 """Files of one account that are unpacked and parsed at once."""
-LONGEST_READING = 300
+MAX_READING = 300
 """Seconds after which a process that was to read a file has died."""
-LONGEST_WAIT = 60.0
+MAX_WAIT = 60.0
 POLL_SECONDS = 0.1
 COUNTING = 0x63696465727901
-"""The lock of PostgreSQL under which requests are counted: any number that nobody else uses."""
+"""The lock of PostgreSQL under which requests are counted: an arbitrary constant."""
 
 
 class StoredCounts:
@@ -66,7 +66,7 @@ def _fit(key: str) -> str:
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """Let nobody else count; SQLite lets one transaction write at a time anyway."""
+    """Lock the counts; SQLite allows one writer anyway."""
     with writing():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
@@ -75,19 +75,19 @@ def counting() -> Iterator[None]:
 
 
 @contextmanager
-def reading_upload(account: Account, patience: float = LONGEST_WAIT) -> Iterator[None]:
+def reading_upload(account: Account, patience: float = MAX_WAIT) -> Iterator[None]:
     """Wait for one of the few places of an account whose files are being read, and take it."""
     key, counts, started = f"upload-{account.pk}", StoredCounts(), time.time()
 
     def others() -> list[float]:
-        found = [one for one in counts.get(key, []) if started - one < LONGEST_READING]
+        found = [one for one in counts.get(key, []) if started - one < MAX_READING]
         return [one for one in found if one != started]
 
     def take() -> bool:
         with counting():
-            if len(others()) >= MOST_UPLOADS:
+            if len(others()) >= MAX_UPLOADS:
                 return False
-            counts.set(key, [started, *others()], LONGEST_READING)
+            counts.set(key, [started, *others()], MAX_READING)
             return True
 
     while not take():
@@ -95,14 +95,14 @@ def reading_upload(account: Account, patience: float = LONGEST_WAIT) -> Iterator
             raise Throttled(
                 detail=_(
                     "Your account is sending {most_uploads} files already; wait for them."
-                ).format(most_uploads=MOST_UPLOADS)
+                ).format(most_uploads=MAX_UPLOADS)
             )
         time.sleep(POLL_SECONDS)
     try:
         yield
     finally:
         with counting():
-            counts.set(key, others(), LONGEST_READING)
+            counts.set(key, others(), MAX_READING)
 
 
 class AtomicThrottle(SimpleRateThrottle):
@@ -115,7 +115,7 @@ class AtomicThrottle(SimpleRateThrottle):
     cache = StoredCounts()  # type: ignore[assignment]  # it has what is called of a cache
 
     def get_ident(self, request: Request) -> str:
-        """Return a stranger's address; of IPv6 the network, which is what one customer gets."""
+        """Return the address of a visitor; of IPv6 the network that one customer has."""
         address = str(super().get_ident(request))
         try:
             found = ip_address(address.strip().strip("[]"))
@@ -132,7 +132,7 @@ class AtomicThrottle(SimpleRateThrottle):
 
 
 class WriteLimit(AtomicThrottle, ScopedRateThrottle):
-    """Counts what an account, or a stranger's address, sends to pages with a `throttle_scope`."""
+    """Counts requests of an account, or of an address, to pages with a `throttle_scope`."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Count what writes; reading is free."""
@@ -146,7 +146,7 @@ class AccountLimit(AtomicThrottle):
     name = ""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Count attempts; the request is read before, so that nobody waits for a slow sender."""
+        """Count attempts after the request is read, so that a slow sender does not block others."""
         if request.method in SAFE_METHODS or not isinstance(request.data, dict):
             return True
         self.name = str(request.data.get("name", ""))
@@ -160,7 +160,7 @@ class AccountLimit(AtomicThrottle):
 
 
 class CompareLimit(AtomicThrottle, UserRateThrottle):
-    """Counts the comparisons that an account, or a stranger's address, has workers do."""
+    """Counts the comparisons that an account, or an anonymous visitor's address, has workers do."""
 
     scope = "compare"
 
@@ -171,9 +171,9 @@ class CompareLimit(AtomicThrottle, UserRateThrottle):
 
 
 MEGABYTE = 1024 * 1024
-LARGEST_FILES = 55 * MEGABYTE
-LARGEST_BODY = 5 * MEGABYTE
-LARGEST_DISCARDED = 2 * LARGEST_FILES
+MAX_FILES_BYTES = 55 * MEGABYTE
+MAX_BODY_BYTES = 5 * MEGABYTE
+MAX_DISCARDED_BYTES = 2 * MAX_FILES_BYTES
 """Bytes of a refused request that are read and discarded, at most."""
 
 
@@ -190,18 +190,18 @@ class SizeLimit:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Look at the length, without which nothing is read at all."""
         has_files = request.content_type == "multipart/form-data"
-        largest = LARGEST_FILES if has_files else LARGEST_BODY
+        largest = MAX_FILES_BYTES if has_files else MAX_BODY_BYTES
         try:
             length = int(request.headers.get("Content-Length") or 0)
         except ValueError:
             length = 0
         if length > largest:
-            told = _("This is larger than {largest} MB.").format(largest=largest // MEGABYTE)
-            response = fail(request, 413, told)
+            message = _("This is larger than {largest} MB.").format(largest=largest // MEGABYTE)
+            response = fail(request, 413, message)
         else:
             response = self.get_response(request)
         if response.status_code >= HTTPStatus.BAD_REQUEST:
-            _discard_body(request, min(length, LARGEST_DISCARDED))
+            _discard_body(request, min(length, MAX_DISCARDED_BYTES))
         return response
 
 

@@ -11,14 +11,14 @@ from cidery.metrics import get_metrics, split_settings
 from cidery_server.web.translation import translate as _
 
 PATHS = frozenset("/\\~")
-"""What only paths have; for settings of plug-ins, which may not say that they open files."""
+"""Characters of paths, for settings of plug-ins that do not declare the files they open."""
 
 
 def refuse_files(given: str | Sequence[str]) -> None:
     """Refuse settings of metrics that name files or folders.
 
     Raises:
-        ValidationError: there is one. Metrics that do not exist are left to whoever computes them.
+        ValidationError: there is one. Unknown metrics are refused where they are computed.
     """
     names = [given] if isinstance(given, str) else given
     try:

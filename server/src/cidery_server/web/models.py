@@ -42,7 +42,7 @@ class Account(AbstractBaseUser):
     """Someone who can sign in: the owner, or a team."""
 
     class Kind(models.TextChoices):
-        """What an account may do."""
+        """Kinds of accounts."""
 
         OWNER = "owner"
         TEAM = "team"
@@ -50,7 +50,7 @@ class Account(AbstractBaseUser):
     name = models.CharField(max_length=NAME_LENGTH, unique=True, validators=[PRINTABLE])
     skeleton = models.CharField(max_length=20 * NAME_LENGTH, unique=True, null=True)
     """Of the name: what names that look alike have in common. None for the second of two that were
-    made before this was looked at."""
+    created before this check."""
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.TEAM)
     contact = models.CharField(max_length=200, blank=True)
     """Shown to the owner alone."""
@@ -72,7 +72,7 @@ class Account(AbstractBaseUser):
 
     @property
     def is_owner(self) -> bool:
-        """Whether this account runs the installation."""
+        """True if this account runs the installation."""
         return self.kind == self.Kind.OWNER
 
     def one_time_path(self) -> str:
@@ -87,9 +87,9 @@ class Account(AbstractBaseUser):
 
 
 class Attempts(models.Model):
-    """When something was tried: what limits are counted by.
+    """Times of attempts, which rate limits count.
 
-    A table of its own: in a cache, whoever tries many other things drives the counts out.
+    A table of its own: in a cache, many other attempts would evict the counts.
     """
 
     key = models.CharField(max_length=200, primary_key=True)

@@ -1,4 +1,4 @@
-"""Names of teams: written in one way, made of what can be seen, and told apart by eye."""
+"""Names of teams: normalized, printable, and visually distinct."""
 
 from __future__ import annotations
 

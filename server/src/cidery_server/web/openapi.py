@@ -15,7 +15,7 @@ ERRORS = (400, 401, 403, 404, 406, 413, 415, 429)
 
 
 class Problem(serializers.Serializer[Any]):
-    """What went wrong."""
+    """Error message."""
 
     detail = serializers.CharField()
     errors = serializers.DictField(  # type: ignore[assignment]  # fields leave the class
@@ -49,16 +49,16 @@ class EndpointSchema(AutoSchema):
         return [type(self.view).__module__.split(".")[1]]
 
     def get_auth(self) -> list[dict[str, list[str]]]:
-        """Say which calls need a token or a session."""
+        """Return the authentication that a call requires."""
         schemes: list[dict[str, list[str]]] = [{"token": []}, {"session": []}]
         return [*schemes, {}] if self._role() is Role.ANYONE else schemes
 
     def map_renderers(self, attribute: str) -> list[Any]:  # noqa: ARG002
-        """Say that an endpoint answers in JSON."""
+        """Return JSON as the only media type."""
         return ["application/json"]
 
     def map_parsers(self) -> list[Any]:
-        """Say that files are sent as multipart forms."""
+        """Return the media type of requests: multipart for files."""
         if isinstance(self.view, FormPage) and self.view.has_files:
             return ["multipart/form-data"]
         return ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
@@ -74,14 +74,14 @@ class EndpointSchema(AutoSchema):
         return self.view.form if isinstance(self.view, FormPage) else None
 
     def _map_basic_serializer(self, serializer: Any, direction: str) -> dict[str, Any]:
-        """Say that a form takes no other fields; see `FormPage.post`."""
+        """Forbid additional fields; see `FormPage.post`."""
         found: dict[str, Any] = super()._map_basic_serializer(  # type: ignore[no-untyped-call]
             serializer, direction
         )
         return found | {"additionalProperties": False} if direction == "request" else found
 
     def get_response_serializers(self) -> Any:
-        """Return what is shown, or what a form is answered with, and how errors look."""
+        """Return the serializers of responses and of errors."""
         errors: dict[int, Any] = dict.fromkeys(ERRORS, Problem)
         assert isinstance(self.view, Page)
         if self.method == "GET":

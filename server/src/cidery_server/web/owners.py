@@ -11,7 +11,7 @@ from cidery_server.web.names import check_visible, normalize_name
 
 
 def owner_exists() -> bool:
-    """Tell whether an owner has set a password."""
+    """Return True if an owner has set a password."""
     owners = Account.objects.filter(kind=Account.Kind.OWNER, is_active=True)
     return any(owner.has_usable_password() for owner in owners)
 

@@ -46,7 +46,7 @@ NO_SUCH = {
     "Study": gettext_lazy("There is no such study."),
     "Submission": gettext_lazy("There is no such submission."),
 }
-"""What people are told in place of Django's message, by the name of the model."""
+"""Messages in place of Django's, by the name of the model."""
 
 
 class Page(APIView):
@@ -54,14 +54,14 @@ class Page(APIView):
 
     role: ClassVar[Role]
     writers: ClassVar[Role | None] = None
-    """Who may write, if not everyone who may read."""
+    """Role required to write, if it differs from the one to read."""
     template_name: ClassVar[str]
     shows: ClassVar[type[Serializer[Any]]]
     queries: ClassVar[type[Serializer[Any]] | None] = None
-    """What may follow the question mark of the address."""
+    """Serializer of the query string."""
     filled_form: Serializer[Any] | None = None
     problems: Mapping[str, Any] = MappingProxyType({})
-    """What is wrong with the form, by field."""
+    """Errors of the form, by field."""
 
     @classmethod
     def role_to_write(cls) -> Role:
@@ -70,7 +70,7 @@ class Page(APIView):
 
     @property
     def is_html(self) -> bool:
-        """Whether a person's browser asks, and not a program."""
+        """True if a person's browser asks, and not a program."""
         return getattr(self.request.accepted_renderer, "format", "html") == "html"
 
     def show(self) -> Any:
@@ -97,7 +97,7 @@ class Page(APIView):
         return Response(self.shows(self.show(), context=context).data, status=code)
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Send strangers who need an account to the sign-in page."""
+        """Redirect anonymous visitors to the sign-in page."""
         if isinstance(exc, NotAuthenticated) and self._negotiated_html():
             query = urlencode({"next": self.request.path})
             redirect: Any = HttpResponseRedirect(f"{resolve_url('sign-in')}?{query}")
@@ -117,7 +117,7 @@ class Group:
     """Names of fields; those of a row stand side by side where there is room."""
     about: StrOrPromise = ""
     folded: bool = False
-    """Whether it is shown when it is asked for; its fields can stay as they are."""
+    """True if it is shown when it is asked for; its fields can stay as they are."""
     only_for: str = ""
     """For which choices, of the field that decides, there is something to fill in."""
 
@@ -126,7 +126,7 @@ class LabeledForm(Serializer[Any]):
     """A form whose fields are called what one place says."""
 
     labels: ClassVar[Mapping[str, StrOrPromise]] = MappingProxyType({})
-    """What fields are called, where their names do not say it."""
+    """Labels of fields whose names are not clear."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -161,7 +161,7 @@ class FormPage(Page):
 
     form: ClassVar[type[Serializer[Any]]]
     accepts: ClassVar[type[Serializer[Any]] | None] = None
-    """What the JSON endpoint answers to a valid form; nothing by default."""
+    """Response of the JSON endpoint to a valid form. Default: empty."""
     accepted_status: ClassVar[int] = status.HTTP_201_CREATED
     has_files: ClassVar[bool] = False
 

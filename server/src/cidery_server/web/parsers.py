@@ -1,4 +1,4 @@
-"""How JSON is read."""
+"""A JSON parser with limits."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ class ShallowJSONParser(JSONParser):
             content = super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError("JSON parse error - nested too deeply") from None
-        if content is None:  # which would pass for an empty form that nobody has sent
+        if content is None:  # which would be read as an empty form
             raise ParseError("JSON parse error - expected an object, found null")
         return content

@@ -1,4 +1,4 @@
-"""What a password must be like, beyond Django's own rules, and how its hash is made."""
+"""Password hashing, and a password rule beyond Django's own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 
 from cidery_server.web.translation import translate as _
 
-FEWEST_CHARACTERS = 4
+MIN_CHARACTERS = 4
 """Different ones, blanks left out."""
 
 
@@ -30,11 +30,11 @@ class VarietyValidator:
 
     def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002  # as Django calls it
         """Count the different characters."""
-        if len(set("".join(password.split()))) < FEWEST_CHARACTERS:
+        if len(set("".join(password.split()))) < MIN_CHARACTERS:
             raise ValidationError(self.get_help_text())
 
     def get_help_text(self) -> str:
-        """Say what is wanted."""
+        """Return the rule as a sentence."""
         return _(
             "A password needs at least {fewest} different characters, not counting spaces."
-        ).format(fewest=FEWEST_CHARACTERS)
+        ).format(fewest=MIN_CHARACTERS)

@@ -1,6 +1,6 @@
 """Background jobs, on Huey: an SQLite file on one machine, PostgreSQL or Redis on several.
 
-The queue may deliver a job twice, or lose one when a worker dies. So a job only says where to look:
+The queue may deliver a job twice, or lose one when a worker dies. So a job only names a row:
 the database says what is to be done, jobs claim it there, and periodic jobs find what was lost.
 """
 
@@ -19,7 +19,7 @@ from huey.serializer import SignedSerializer
 def _open_queue() -> Any:
     options = dict(settings.QUEUE)
     make = getattr(huey, options.pop("class"))
-    # Jobs are pickles: whoever can write to the broker must not be able to run code here.
+    # Jobs are pickles: a writer to the broker must not be able to run code here.
     serializer = SignedSerializer(secret=settings.SECRET_KEY, salt="cidery.queue")
     return make("cidery", results=False, serializer=serializer, **options)
 

@@ -1,4 +1,4 @@
-"""How a page becomes HTML. Apart from `pages`, because REST framework imports it first."""
+"""The HTML renderer. Separate from `pages`, because REST framework imports it first."""
 
 from __future__ import annotations
 

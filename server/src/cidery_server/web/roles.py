@@ -1,4 +1,4 @@
-"""Who may open a page. Every page names its role; a test walks them all."""
+"""Roles that may open a page. Every page has a role; a test visits them all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Role(Enum):
-    """What a page asks of a visitor, before it looks at what is asked for."""
+    """Permission that a page requires before it reads the request."""
 
     ANYONE = "anyone"
     MEMBER = "member"
@@ -22,7 +22,7 @@ class Role(Enum):
     OWNER = "owner"
 
     def admits(self, account: Any) -> bool:
-        """Tell whether an account (or nobody) plays this role."""
+        """Return True if an account, or an anonymous visitor, has this role."""
         if self is Role.ANYONE:
             return True
         if not account.is_authenticated:

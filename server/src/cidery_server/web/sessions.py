@@ -25,7 +25,7 @@ class SessionStore(PlainStore):
         return found
 
     def exists(self, session_key: str) -> bool:
-        """Tell whether a key is taken."""
+        """Return True if a key is taken."""
         return bool(super().exists(digest(session_key)))
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ APPS_WITH_PAGES = ("cidery_server.studies", "cidery_server.challenges")
 
 SECRET_KEY = ENVIRONMENT.secret_key()
 DEBUG = False
-# Behind a proxy the host is checked against the URL; a lone server answers whoever reaches it.
+# Behind a proxy the host is checked against the URL; without a proxy any host is accepted.
 ALLOWED_HOSTS = [urlsplit(ENVIRONMENT.url).hostname or "*"] if ENVIRONMENT.url else ["*"]
 CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.url] if ENVIRONMENT.url else []
 ROOT_URLCONF = "cidery_server.web.urls"

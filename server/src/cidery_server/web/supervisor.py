@@ -15,7 +15,7 @@ from types import FrameType
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
-LONGEST_PAUSE = 5.0
+MAX_PAUSE = 5.0
 STEADY_SECONDS = 5.0
 """A process that ran this long did not die because of how it was started."""
 GRACE_SECONDS = 20.0
@@ -41,7 +41,7 @@ class SupervisedProcess:
                 return
             log.warning("process %d ended with status %d", self.process.pid, status)
             steady = lifetime > STEADY_SECONDS
-            self.pause = 0.0 if steady else min(1 + 2 * self.pause, LONGEST_PAUSE)
+            self.pause = 0.0 if steady else min(1 + 2 * self.pause, MAX_PAUSE)
         self.process = subprocess.Popen(self.command)
         self.started = time.monotonic()
 
@@ -54,7 +54,7 @@ class Supervisor:
     stopping: bool = False
 
     def run(self) -> None:
-        """Restart processes that die until told to stop, then stop them all."""
+        """Restart processes that die until a signal to stop, then stop them all."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         try:

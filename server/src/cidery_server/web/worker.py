@@ -9,7 +9,7 @@ POLL_SECONDS = 1.0
 
 
 def main() -> None:
-    """Work on the queue until told to stop; SIGTERM lets the running job finish."""
+    """Work on the queue until a signal to stop; SIGTERM lets the running job finish."""
     set_up(Environment.read())
     from django.utils.module_loading import autodiscover_modules
 

@@ -1,4 +1,4 @@
-"""What the web server's processes load."""
+"""WSGI application of the web server's processes."""
 
 from cidery_server.web.environment import Environment, set_up
 

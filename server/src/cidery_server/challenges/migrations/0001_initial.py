@@ -349,7 +349,7 @@ class Migration(migrations.Migration):
                 ("steps", models.PositiveSmallIntegerField(default=0)),
                 ("scored", models.DateTimeField(null=True)),
                 ("warnings", models.JSONField(blank=True, default=list)),
-                ("packed_prints", models.BinaryField(null=True)),
+                ("packed_fingerprint", models.BinaryField(null=True)),
                 (
                     "probe",
                     models.CharField(

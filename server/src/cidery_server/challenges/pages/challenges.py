@@ -34,7 +34,7 @@ from cidery_server.web.translation import translate as _
 
 NEWEST = 3
 """Announcements on the challenge's own page."""
-MOST_CHARTED = 30
+MAX_CHARTED = 30
 """Teams in the chart."""
 CHART_WIDTH = 560
 
@@ -57,7 +57,7 @@ def find_participation(page: Page, challenge: Challenge) -> str:
 
 
 def quota_for(account: Any, challenge: Challenge) -> Quota | None:
-    """Return what an account may still submit; None for strangers and who is not admitted."""
+    """Return what an account may still submit; None for visitors who may not submit."""
     if not isinstance(account, Account) or not challenge.admits(account):
         return None
     return find_quota(account, challenge)
@@ -87,7 +87,7 @@ def describe(page: Page, challenge: Challenge, leaderboard: Any = None) -> dict[
 
 def chart_height(teams: int) -> int:
     """Return how high the chart of so many teams is, in pixels."""
-    return 90 + 32 * max(1, min(teams, MOST_CHARTED))
+    return 90 + 32 * max(1, min(teams, MAX_CHARTED))
 
 
 class Challenges(Page):

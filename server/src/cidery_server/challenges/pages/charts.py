@@ -11,17 +11,17 @@ from rest_framework.request import Request
 from cidery.errors import SettingError
 from cidery_server.challenges.pages.challenges import (
     CHART_WIDTH,
-    MOST_CHARTED,
+    MAX_CHARTED,
     ChallengePage,
     chart_height,
     get_challenge,
 )
 from cidery_server.challenges.ranking import Leaderboard, rank
-from cidery_server.web.drawing import ACCENT, FAINT, new_chart, to_svg
+from cidery_server.web.charts import ACCENT, FAINT, new_chart, to_svg
 from cidery_server.web.roles import Role
 from cidery_server.web.translation import translate as _
 
-LONGEST_NAME = 28
+MAX_NAME_LENGTH = 28
 
 
 class Chart(ChallengePage):
@@ -47,7 +47,7 @@ class Chart(ChallengePage):
 def draw(leaderboard: Leaderboard) -> bytes:
     """Draw scores and intervals of the best teams, the best on top."""
     column = leaderboard.columns[0]
-    entries = leaderboard.entries[:MOST_CHARTED][::-1]
+    entries = leaderboard.entries[:MAX_CHARTED][::-1]
     scores = [entry.cells[column] for entry in entries]
     with new_chart(CHART_WIDTH, chart_height(len(entries))) as figure:
         axes = figure.add_subplot()
@@ -79,4 +79,4 @@ def draw(leaderboard: Leaderboard) -> bytes:
 
 def shorten(name: str) -> str:
     """Return a name of which the chart's other half is left for the scores."""
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…"

@@ -17,7 +17,7 @@ from cidery_server.web.limits import CompareLimit
 from cidery_server.web.pages import Page
 from cidery_server.web.roles import Role
 
-MOST_CHOICES = 500
+MAX_CHOICES = 500
 
 
 class CompareSubmissions(Page):
@@ -37,7 +37,7 @@ class CompareSubmissions(Page):
             .filter(scores__isnull=False)
             .distinct()
             .select_related("team", "challenge", "author")
-            .defer("packed_captions", "packed_prints")
+            .defer("packed_captions", "packed_fingerprint")
         )
         if not Role.OWNER.admits(account):
             hidden = Submission.HIDDEN_PROBES
@@ -46,7 +46,7 @@ class CompareSubmissions(Page):
             )
         shown: dict[str, Any] = {
             "challenge": challenge,
-            "choices": visible.order_by("-created")[:MOST_CHOICES],
+            "choices": visible.order_by("-created")[:MAX_CHOICES],
             "first": None,
             "second": None,
             "is_ready": True,

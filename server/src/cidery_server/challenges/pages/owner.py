@@ -32,8 +32,8 @@ from cidery_server.web.pages import FormPage
 from cidery_server.web.roles import Role
 from cidery_server.web.translation import translate as _
 
-_TOLD = (SliceWarning, LanguageWarning)
-"""What the owner of a new challenge is told."""
+_SHOWN_WARNINGS = (SliceWarning, LanguageWarning)
+"""Message after the creation of a challenge."""
 
 
 class NewChallenge(FormPage):
@@ -75,17 +75,17 @@ class NewPhase(FormPage):
         """Read the references and store the phase."""
         phase, notes = _make(values, partial(add_phase, self.show()))
         shared = ", ".join(phase.sharing.order_by("pk").values_list("phase", flat=True))
-        told = [_("The phase is ready.")]
+        messages = [_("The phase is ready.")]
         if shared:
             sharing = _(
                 "The phase shares references with {phases}: their submissions count together."
             )
-            told.append(sharing.format(phases=shared))
-        return self.done(phase, phase, message=" ".join([*told, *notes]))
+            messages.append(sharing.format(phases=shared))
+        return self.done(phase, phase, message=" ".join([*messages, *notes]))
 
 
 def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Challenge, list[str]]:
-    """Make a challenge or a phase from a form, and return it with what its owner is told."""
+    """Make a challenge or a phase from a form, and return it with messages for its owner."""
     named = _read_slices(values)
     sets: dict[str, ReferencesByImage] = {}
     for field in ("references", "more_references"):
@@ -98,14 +98,14 @@ def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Cha
             sets[name] = read_references(file)
         except CideryError as error:
             raise serializers.ValidationError({field: [str(error)]}) from None
-    with warnings.catch_warnings(record=True) as told:
-        for category in _TOLD:
+    with warnings.catch_warnings(record=True) as caught:
+        for category in _SHOWN_WARNINGS:
             warnings.simplefilter("always", category)
         try:
             challenge = create(values, sets, named)
         except CideryError as error:
             raise serializers.ValidationError(str(error)) from None
-    return challenge, [f"{note.message}." for note in told if note.category in _TOLD]
+    return challenge, [f"{note.message}." for note in caught if note.category in _SHOWN_WARNINGS]
 
 
 def _read_slices(values: dict[str, Any]) -> NamedSlices | None:
@@ -197,7 +197,7 @@ class Teams(FormPage):
                 challenge.teams.select_related("team", "challenge"),
                 key=lambda found: found.state != Participation.State.ASKED,
             ),
-            "probes": probes.defer("packed_captions", "packed_prints").order_by("-created"),
+            "probes": probes.defer("packed_captions", "packed_fingerprint").order_by("-created"),
         }
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -223,7 +223,7 @@ class Decision(FormPage):
     def show(self) -> Submission:
         """Return the submission."""
         probes = Submission.objects.exclude(probe="").select_related("team", "challenge", "author")
-        found = probes.defer("packed_captions", "packed_prints")
+        found = probes.defer("packed_captions", "packed_fingerprint")
         return get_object_or_404(found, pk=self.kwargs["submission"])
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:

@@ -30,7 +30,7 @@ from cidery_server.challenges.serializers import (
     SubmissionPageData,
     SubmissionsData,
 )
-from cidery_server.challenges.standing import STANDINGS, change_standing
+from cidery_server.challenges.submission_actions import STANDINGS, change_standing
 from cidery_server.challenges.submissions import submit
 from cidery_server.web.accounts import NoFields
 from cidery_server.web.limits import WriteLimit, reading_upload
@@ -45,7 +45,7 @@ IMAGES_PER_PAGE = 100
 def get_submission(page: Page) -> Submission:
     """Return the submission of a page's address; those one may not see do not exist."""
     related = Submission.objects.select_related("challenge__phase_of", "team", "author")
-    found = related.defer("packed_captions", "packed_prints")
+    found = related.defer("packed_captions", "packed_fingerprint")
     submission = get_object_or_404(found, pk=page.kwargs["submission"])
     seen = submissions_seen_by(page.request.user, submission.challenge)
     if not seen.filter(pk=submission.pk).exists():
@@ -79,7 +79,7 @@ class Submissions(FormPage):
         challenge, account = get_challenge(self), self._account()
         found = Submission.objects.filter(challenge=challenge)
         found = found.select_related("team", "challenge", "author")
-        found = found.defer("packed_captions", "packed_prints")
+        found = found.defer("packed_captions", "packed_fingerprint")
         if not account.is_owner:
             found = found.of(account)
         return {
@@ -139,7 +139,7 @@ class SubmissionPage(Page):
 
 
 def can_change(submission: Submission, account: Any) -> bool:
-    """Tell whether an account may say what becomes of a submission: who may submit for its team."""
+    """Return True if an account may rank or withdraw a submission: it may submit for the team."""
     if not submission.belongs_to(account) or submission.withdrawn:
         return False
     return may_submit(account)
@@ -175,7 +175,7 @@ class Standing(FormPage):
 
 
 def shows_images(submission: Submission, account: Any) -> bool:
-    """Tell whether an account may see a submission's scores image by image."""
+    """Return True if an account may see a submission's scores image by image."""
     if not account.is_authenticated or not submission.shows_scores_to(account):
         return False
     is_theirs = submission.belongs_to(account)
@@ -183,7 +183,7 @@ def shows_images(submission: Submission, account: Any) -> bool:
 
 
 def is_own(submission: Submission, account: Any) -> bool:
-    """Tell whether an account is the submission's team or the owner."""
+    """Return True if an account is the submission's team or the owner."""
     return bool(account.is_authenticated and (account.is_owner or submission.team_id == account.pk))
 
 

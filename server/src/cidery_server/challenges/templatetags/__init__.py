@@ -1,1 +1,1 @@
-"""What templates of challenges can do."""
+"""Template filters of challenges."""

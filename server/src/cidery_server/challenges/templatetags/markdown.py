@@ -1,4 +1,4 @@
-"""What organizers write, in Markdown: without HTML of their own, without images from elsewhere."""
+"""Markdown of organizers, without HTML and without remote images."""
 
 from __future__ import annotations
 

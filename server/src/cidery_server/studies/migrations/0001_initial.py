@@ -289,7 +289,7 @@ class Migration(migrations.Migration):
                         help_text="Close the study automatically once every comparison of systems is decided. Judges who have started can finish their visit.",
                     ),
                 ),
-                ("answers_looked_at", models.PositiveIntegerField(default=0)),
+                ("answers_at_last_check", models.PositiveIntegerField(default=0)),
                 (
                     "seed",
                     models.BigIntegerField(

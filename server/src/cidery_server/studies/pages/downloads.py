@@ -1,4 +1,4 @@
-"""What is not a page: images of items, exports and charts."""
+"""Downloads: images of items, exports and charts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rest_framework.request import Request
 
 from cidery.errors import CideryError
 from cidery_server.studies.charts import CHARTS
-from cidery_server.studies.exporting import EXPORTS, export_study
-from cidery_server.studies.framing import FramedPage
+from cidery_server.studies.exports import EXPORTS, export_study
+from cidery_server.studies.frames import FramedPage
 from cidery_server.studies.images import find_image, image_type
 from cidery_server.studies.models import Item, Study
-from cidery_server.studies.pages.judging import read_judge_key
+from cidery_server.studies.pages.judges import read_judge_key
 from cidery_server.web.pages import Page
 from cidery_server.web.roles import Role
 

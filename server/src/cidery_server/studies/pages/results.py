@@ -10,11 +10,16 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 
 from cidery.errors import CideryError
-from cidery_server.studies.counting import Count
+from cidery_server.studies.answer_counts import Count
 from cidery_server.studies.creation import add_references
-from cidery_server.studies.pages.creating import FILE_STYLE, StudySummary, blaming, check_file
-from cidery_server.studies.pages.managing import StandingsData, StudyOwnerPage
-from cidery_server.studies.standings import METRIC, rank_systems
+from cidery_server.studies.pages.creation import (
+    FILE_STYLE,
+    StudySummary,
+    assign_errors_to,
+    check_file,
+)
+from cidery_server.studies.pages.management import StandingsData, StudyOwnerPage
+from cidery_server.studies.system_results import METRIC, rank_systems
 from cidery_server.web.metric_files import refuse_files
 from cidery_server.web.pages import FormPage
 from cidery_server.web.translation import translate as _
@@ -37,7 +42,7 @@ class ResultsData(serializers.Serializer[Any]):
 
 
 class ResultsQuery(serializers.Serializer[Any]):
-    """Which metric's scores help."""
+    """Query: the metric whose scores refine the estimates."""
 
     metric = serializers.CharField(
         required=False, default=METRIC, max_length=200, validators=[refuse_files]
@@ -65,7 +70,7 @@ class StudyResults(StudyOwnerPage):
 
 
 class WinnerData(serializers.Serializer[Any]):
-    """What people made of a pair."""
+    """Result of a pair."""
 
     image = serializers.CharField()
     first = serializers.CharField()
@@ -75,7 +80,7 @@ class WinnerData(serializers.Serializer[Any]):
 
 
 class AccuracyData(serializers.Serializer[Any]):
-    """How well metrics agree with the study."""
+    """Agreement of metrics with the study."""
 
     study = StudySummary()
     question = serializers.CharField(help_text="Whose answers these are, if there are several.")
@@ -92,7 +97,7 @@ class AccuracyData(serializers.Serializer[Any]):
 
 
 class AccuracyQuery(serializers.Serializer[Any]):
-    """Which metrics are judged, and by which question."""
+    """Query: metrics to evaluate, and the question."""
 
     metric = serializers.ListField(
         child=serializers.CharField(max_length=200, validators=[refuse_files]), required=False
@@ -171,7 +176,7 @@ class References(StudyOwnerPage, FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Read the file and keep what belongs to the study's images."""
         study = self.study()
-        with blaming("references"):
+        with assign_errors_to("references"):
             count = add_references(study, values["references"])
         message = _("{count} images have references now.").format(count=count)
         return self.done("study-accuracy", study, message=message, name=study.name)

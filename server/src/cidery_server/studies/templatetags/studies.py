@@ -1,4 +1,4 @@
-"""How numbers of studies are written on pages, and the buttons of a scale arranged."""
+"""Template filters for numbers of studies and for the buttons of a scale."""
 
 from __future__ import annotations
 

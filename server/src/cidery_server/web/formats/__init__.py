@@ -1,1 +1,1 @@
-"""How dates are written, by language; numbers are as Django has them."""
+"""Date formats by language; numbers have Django's formats."""

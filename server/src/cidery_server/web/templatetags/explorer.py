@@ -57,7 +57,7 @@ TEXTS = (
     _("rank by {metric} − rank by {other}, from 0 to 1"),
     _("Order of the file"),
 )
-"""What its scripts say; a test compares them."""
+"""Texts of the explorer's scripts; a test compares them."""
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""How words are shown: codes in the reader's language, and where long words may break."""
+"""Template filters for text: translated codes, and line breaks within long words."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ WORDS = {
     "hidden": gettext_lazy("hidden"),
     "ok": gettext_lazy("ok"),
 }
-"""What the codes of the JSON are called on pages."""
+"""Names of the JSON codes on pages."""
 REASONS = (
     noop("by rule: {right} of {count} checks right"),
     noop("scores 0 on more than {share} of the {count} images of {slice}"),

@@ -1,4 +1,4 @@
-"""How dates are written in German."""
+"""Date formats of German."""
 
 DATE_FORMAT = "j. F Y"
 DATETIME_FORMAT = "j. F Y, H:i"

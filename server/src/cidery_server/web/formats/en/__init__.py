@@ -1,1 +1,1 @@
-"""How dates are written in this language."""
+"""Date formats of this language."""

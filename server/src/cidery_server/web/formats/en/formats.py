@@ -1,4 +1,4 @@
-"""How dates are written in English: as most of the world reads them."""
+"""Date formats of English: day, month, year."""
 
 DATE_FORMAT = "j F Y"
 DATETIME_FORMAT = "j F Y, H:i"

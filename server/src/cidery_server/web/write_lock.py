@@ -24,7 +24,7 @@ def writing() -> Iterator[None]:
 
 
 def _takes_turns() -> bool:
-    """Tell whether to wait; within a transaction it is our turn already."""
+    """Return True if to wait; within a transaction it is our turn already."""
     return connection.vendor == "sqlite" and not connection.in_atomic_block
 
 

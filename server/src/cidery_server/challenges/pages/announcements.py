@@ -1,4 +1,4 @@
-"""What organizers tell and give: announcements, and files to download."""
+"""Pages of announcements and of files to download."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cidery_server.web.pages import FormPage, Page
 from cidery_server.web.roles import Role
 from cidery_server.web.translation import translate as _
 
-MOST_FILES = 20
+MAX_FILES = 20
 
 
 class Announcements(FormPage):
@@ -46,7 +46,7 @@ class Announcements(FormPage):
         return {"challenge": challenge, "announcements": challenge.announcements.all()}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Keep it, and mail it to the teams that take part, if that is wanted."""
+        """Store it, and send it by e-mail to the participating teams if requested."""
         challenge = get_challenge(self).main
         mail = values.pop("mail")
         made = challenge.announcements.create(**values)
@@ -95,11 +95,11 @@ class Files(FormPage):
         """Keep the file under its own name."""
         challenge, file = get_challenge(self).main, values.pop("file")
         content = file.read()
-        if challenge.files.count() >= MOST_FILES:
+        if challenge.files.count() >= MAX_FILES:
             raise serializers.ValidationError(
                 {
                     "file": [
-                        _("There are already {count} files, the maximum.").format(count=MOST_FILES)
+                        _("There are already {count} files, the maximum.").format(count=MAX_FILES)
                     ]
                 }
             )

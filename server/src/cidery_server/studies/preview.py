@@ -1,4 +1,4 @@
-"""What a judge will see, before a study is made."""
+"""Preview of the page for judges, before a study is created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cidery_server.studies.assignment import Task
 from cidery_server.studies.definition import StudyFields
 from cidery_server.studies.items import Content
 from cidery_server.studies.models import Assignment, Item, Judge, Study
-from cidery_server.studies.pages.judging import describe_task
+from cidery_server.studies.pages.judges import describe_task
 
 GOAL = 20
 """Items of the judge whose page is shown."""

@@ -2,7 +2,7 @@
 
 Browsers send no cookies to a page in another site's frame. There a signed token in the address says
 who the judge is. It also takes the place of the CSRF token: another site cannot know it, and a
-request that has one is made by nobody's cookie.
+request that has one uses no cookie.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class FramedPage(Page):
 
     authentication_classes = (BearerAuthentication, FramedSessionAuthentication)
     form_sites: tuple[str, ...] = ()
-    """Where the page's forms may lead, besides here."""
+    """Other sites that the page's forms may send to."""
 
     @cached_property
     def _settings(self) -> tuple[str, str]:
@@ -84,13 +84,13 @@ class FramedPage(Page):
 
     @property
     def is_framed(self) -> bool:
-        """Whether no cookies are used for this request."""
+        """True if no cookies are used for this request."""
         return bool(self.sites)
 
     def finalize_response(
         self, request: Request, response: Any, *args: Any, **kwargs: Any
     ) -> Response:
-        """Tell the browser where it may show the page."""
+        """Set the sites that may show the page in a frame."""
         final: Any = super().finalize_response(request, response, *args, **kwargs)
         if self.sites:
             final.xframe_options_exempt = True

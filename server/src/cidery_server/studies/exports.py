@@ -16,10 +16,10 @@ from django.db.models import Count, F, Q
 from cidery.errors import SettingError
 from cidery.meta import JSON_COLUMNS
 from cidery.tables import guard_cell
-from cidery_server.studies.counting import Count as Counted
-from cidery_server.studies.counting import counted_answers
+from cidery_server.studies.answer_counts import Count as Counted
+from cidery_server.studies.answer_counts import counted_answers
 from cidery_server.studies.models import Assignment, Study, Visit, write_number
-from cidery_server.studies.standings import Contest, Standing, Standings, rank_systems
+from cidery_server.studies.system_results import Standing, Standings, SystemComparison, rank_systems
 
 
 def export_judgments(study: Study) -> str:
@@ -92,19 +92,19 @@ def export_results(study: Study) -> str:
     return _write_csv(RESULT_COLUMNS, rows)
 
 
-def _result_cells(standings: Standings, one: Standing | Contest) -> list[Any]:
+def _result_cells(standings: Standings, one: Standing | SystemComparison) -> list[Any]:
     wins = standings.kind == "wins"
-    told = asdict(one) | {
+    row = asdict(one) | {
         "question": standings.question,
         "with": standings.metric,
         "quantity": "share of wins" if wins else "mean",
         "confidence": standings.confidence,
         "signature": standings.signature,
     }
-    if isinstance(one, Contest):
-        told |= {"system": one.first, "against": one.second, "decided": int(one.decided)}
-        told["quantity"] = "share of wins" if wins else "difference of means"
-    found = (told.get(name) for name in RESULT_COLUMNS)
+    if isinstance(one, SystemComparison):
+        row |= {"system": one.first, "against": one.second, "decided": int(one.decided)}
+        row["quantity"] = "share of wins" if wins else "difference of means"
+    found = (row.get(name) for name in RESULT_COLUMNS)
     return ["" if cell is None else cell for cell in found]
 
 

@@ -1,4 +1,4 @@
-"""What owners type into boxes, a line for each thing, its parts between bars; or JSON."""
+"""Parsers of text fields: one entry per line with parts separated by bars, or JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NAMES = {
     "question": gettext_lazy("question"),
     "accepted or rejected": gettext_lazy("accepted or rejected"),
 }
-"""What parts are called to who types them."""
+"""Translated names of the parts."""
 
 
 def read_known_lines(design: str, text: str, source: str) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def counted_answers(study: Study) -> QuerySet[Assignment]:
 
 @dataclass(frozen=True)
 class Winner:
-    """What people made of one pair."""
+    """Result of one pair."""
 
     image: str
     first: str
@@ -69,7 +69,7 @@ class Winner:
 
 @dataclass(frozen=True)
 class JudgeSummary:
-    """How one judge does."""
+    """Summary of one judge."""
 
     id: int
     worker: str
@@ -77,7 +77,7 @@ class JudgeSummary:
     excluded: bool
     reason: str
     codes: list[str]
-    """What this judge was told at the end of each visit, for the crowdsourcing site."""
+    """Completion codes of all visits, for the crowdsourcing site."""
     answers: int
     checks: int
     """Attention checks answered."""
@@ -86,7 +86,7 @@ class JudgeSummary:
     with_majority: float | None
     """Share of answers that are the item's majority, of pairs that have one."""
     flags: list[str]
-    """What an owner should look at."""
+    """Warnings for the owner."""
 
 
 def build_dataset(study: Study, lines: Iterable[dict[str, Any]]) -> Dataset:
@@ -95,7 +95,7 @@ def build_dataset(study: Study, lines: Iterable[dict[str, Any]]) -> Dataset:
     return build_judgments(records, study.name)
 
 
-def _take_apart(content: Content) -> list[Content]:
+def _split_sets(content: Content) -> list[Content]:
     """Return an item's sets, each as a line of judgments has it; anything else as it is."""
     if "sets" not in content:
         return [content]
@@ -143,7 +143,7 @@ class Count:
         return {
             (item, place): content
             for item, whole in found.values_list("pk", "content")
-            for place, content in enumerate(_take_apart(whole))
+            for place, content in enumerate(_split_sets(whole))
         }
 
     @cached_property
@@ -180,7 +180,7 @@ class Count:
     def judgments(self) -> Iterator[dict[str, Any]]:
         """Yield lines of the judgments' format: references first, then items with their answers.
 
-        Items that nobody has judged have none: `cidery meta estimate` needs them.
+        Unjudged items have none: `cidery meta estimate` needs them.
         """
         key = "votes" if self.study.is_pairwise else "ratings"
         if self.study.design != Study.Design.TRIPLET:
@@ -190,8 +190,10 @@ class Count:
         by_question = {name: self._group(name) for name in names}
         for item, content in self.items.items():
             if item in self.values:
-                told = {name: _shorten(found.get(item, [])) for name, found in by_question.items()}
-                yield {**content, key: told or _shorten(self.values[item])}
+                several = {
+                    name: _shorten(found.get(item, [])) for name, found in by_question.items()
+                }
+                yield {**content, key: several or _shorten(self.values[item])}
             else:
                 yield content
 
@@ -243,7 +245,7 @@ class Count:
 
     @cached_property
     def moments(self) -> list[tuple[datetime, datetime]]:
-        """When each answer that counts was asked for, and when it came."""
+        """Start and end of each answer that counts."""
         answers: Any = counted_answers(self.study)
         return list(answers.values_list("given", "answered"))
 
@@ -303,20 +305,20 @@ class Count:
 
 
 def count_choices(study: Study) -> dict[str, int]:
-    """Return how often judges said so instead of an answer: tie, neither, skip, broken."""
-    told = Assignment.objects.filter(study=study, pilot=False, judge__excluded=False)
-    found = told.exclude(choice="").values_list("choice").annotate(count=Counted("pk"))
+    """Return the numbers of responses tie, neither, skip and broken."""
+    assignments = Assignment.objects.filter(study=study, pilot=False, judge__excluded=False)
+    found = assignments.exclude(choice="").values_list("choice").annotate(count=Counted("pk"))
     counts = Tally(dict(found.order_by("choice")))
     if study.is_pairwise and study.questions:
-        answers: Any = told.filter(state=ANSWERED).values_list("ratings", flat=True)
+        answers: Any = assignments.filter(state=ANSWERED).values_list("ratings", flat=True)
         counts.update(v for votes in answers for v in (votes or {}).values() if isinstance(v, str))
     return dict(sorted(counts.items()))
 
 
 def find_broken(study: Study) -> dict[str, int]:
-    """Return images that judges could not see, with how many have said so."""
-    told = Assignment.objects.filter(study=study, choice=Assignment.Choice.BROKEN)
-    images: Any = told.values_list("item__content__image", flat=True)
+    """Return images that judges could not see, with the number of reports."""
+    assignments = Assignment.objects.filter(study=study, choice=Assignment.Choice.BROKEN)
+    images: Any = assignments.values_list("item__content__image", flat=True)
     return dict(Tally(images).most_common())
 
 

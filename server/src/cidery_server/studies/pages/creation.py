@@ -28,6 +28,14 @@ from cidery_server.studies.definition import (
     read_checks,
     read_training,
 )
+from cidery_server.studies.form_labels import (
+    CAPTIONED,
+    DESIGNS,
+    GROUPS,
+    LABELS,
+    TEXT_STYLE,
+    field_style,
+)
 from cidery_server.studies.images import drop_images, keep_images
 from cidery_server.studies.items import (
     Content,
@@ -36,22 +44,14 @@ from cidery_server.studies.items import (
     make_items,
     read_item_file,
 )
-from cidery_server.studies.lines import (
+from cidery_server.studies.models import DEFAULTS, Study
+from cidery_server.studies.pages.judges import TaskData
+from cidery_server.studies.preview import preview_task, read_filled
+from cidery_server.studies.text_fields import (
     read_example_lines,
     read_item_lines,
     read_known_lines,
     read_question_lines,
-)
-from cidery_server.studies.models import DEFAULTS, Study
-from cidery_server.studies.pages.judging import TaskData
-from cidery_server.studies.previewing import preview_task, read_filled
-from cidery_server.studies.wording import (
-    CAPTIONED,
-    DESIGNS,
-    GROUPS,
-    LABELS,
-    TEXT_STYLE,
-    field_style,
 )
 from cidery_server.web.pages import FormPage, GroupedForm, Page
 from cidery_server.web.roles import Role
@@ -61,10 +61,10 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 GZIP = b"\x1f\x8b"
-"""How compressed files begin; a small one may unpack to anything."""
-LARGEST_FILE = 50 * 1024 * 1024
+"""First bytes of compressed files; a small one may unpack to any size."""
+MAX_FILE_BYTES = 50 * 1024 * 1024
 FIRST = ("name", "title", "design")
-MOST_FILES = 100
+MAX_FILES = 100
 """As Django takes in one request; more images come zipped."""
 IMAGE_STYLE = {"accept": "image/*,.zip"}
 FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv"}
@@ -74,7 +74,7 @@ class StudySummary(serializers.ModelSerializer[Study]):
     """A study in the list."""
 
     class Meta:
-        """What tells studies apart."""
+        """Fields of the list of studies."""
 
         model = Study
         fields: ClassVar[list[str]] = [
@@ -105,9 +105,9 @@ class Studies(Page):
 
 def check_file(file: File[Any]) -> None:
     """Refuse an upload that is too large, or may become so."""
-    if (file.size or 0) > LARGEST_FILE:
+    if (file.size or 0) > MAX_FILE_BYTES:
         raise serializers.ValidationError(
-            _("A file has at most {largest_file} MB.").format(largest_file=LARGEST_FILE // 2**20)
+            _("A file has at most {largest_file} MB.").format(largest_file=MAX_FILE_BYTES // 2**20)
         )
     if file.read(2) == GZIP:
         raise serializers.ValidationError(_("Please send the file as it is, not compressed."))
@@ -132,14 +132,14 @@ class FilesField(serializers.ListField):
         return [one for one in given if one != ""] or empty if isinstance(given, list) else given
 
     def run_child_validation(self, data: Any) -> list[Any]:
-        """Say what is wrong with a file by its name."""
+        """Assign errors of a file to its field."""
         checked = []
         for file in data:
             try:
                 checked.append(self.child.run_validation(file))
             except serializers.ValidationError as error:
-                told = [f"{getattr(file, 'name', file)}: {one}" for one in error.detail]
-                raise serializers.ValidationError(told) from None
+                messages = [f"{getattr(file, 'name', file)}: {one}" for one in error.detail]
+                raise serializers.ValidationError(messages) from None
         return checked
 
 
@@ -149,7 +149,7 @@ def _files(
     return FilesField(
         child=serializers.FileField(validators=list(validators)),
         required=False,
-        max_length=MOST_FILES,
+        max_length=MAX_FILES,
         help_text=help_text,
         style={"base_template": "files.html", "for": only_for, **style},
     )
@@ -324,7 +324,7 @@ class NewStudy(FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Make the items, then the study."""
         definition = _define(values)
-        with blaming("name"):
+        with assign_errors_to("name"):
             try:
                 study = create_study(definition)
             except BaseException:
@@ -334,7 +334,7 @@ class NewStudy(FormPage):
 
 
 @contextmanager
-def blaming(field: str) -> Iterator[None]:
+def assign_errors_to(field: str) -> Iterator[None]:
     """Show what is wrong with the content of a field at that field."""
     try:
         yield
@@ -345,28 +345,28 @@ def blaming(field: str) -> Iterator[None]:
 def _define(values: dict[str, Any]) -> Definition:
     fields = {name: values[name] for name in StudyFields.Meta.fields if name in values}
     design = fields["design"]
-    with blaming("checks"):
+    with assign_errors_to("checks"):
         lines = read_known_lines(design, values.get("checks", ""), "checks")
         checks = read_checks(fields, lines, "checks")
-    with blaming("training"):
+    with assign_errors_to("training"):
         lines = read_known_lines(design, values.get("training", ""), "training")
         lessons = read_training(fields, lines, "training")
     sources = _read_sources(values)
-    with blaming("items"):
+    with assign_errors_to("items"):
         items = _make_contents(values, sources)
     if values.get("image_files"):
         known = [content for content, _ in checks] + [lesson.content for lesson in lessons]
-        with blaming("image_files"):
+        with assign_errors_to("image_files"):
             names = [content["image"] for content in (*items, *known)]
             fields["images"] = keep_images(values["image_files"], names)
-    with blaming("items"):
+    with assign_errors_to("items"):
         return Definition(fields, items, checks, sources.references, lessons)
 
 
 def _make_contents(values: dict[str, Any], sources: Sources) -> list[Content]:
     design = values["design"]
     if values.get("items_file"):
-        with blaming("items_file"):
+        with assign_errors_to("items_file"):
             found = read_item_file(values["items_file"])
             return [check_content(design, one) for one in found if "references" not in one]
     if values.get("items"):
@@ -396,11 +396,11 @@ def _read_sources(values: dict[str, Any]) -> Sources:
         if not file:
             continue
         name = _name(file)
-        with blaming(field):
+        with assign_errors_to(field):
             (captions,) = Sources.read({name: file}).results.values()
         others = (f"{name}-{n}" for n in count(2))
         results[next(other for other in chain([name], others) if other not in results)] = captions
-    with blaming("references"):
+    with assign_errors_to("references"):
         references = Sources.read({}, values.get("references")).references
     return Sources(results, references)
 

@@ -8,9 +8,9 @@ from django.utils import timezone
 from cidery.errors import InputError
 from cidery_server.studies.models import Assignment, Judge, Study, Visit
 from cidery_server.studies.queries import lock_judge
-from cidery_server.studies.slots import vacate
+from cidery_server.studies.slots import free_slots
 from cidery_server.web.translation import translate as _
-from cidery_server.web.turns import writing
+from cidery_server.web.write_lock import writing
 
 
 def stop_visit(judge_key: int) -> None:
@@ -18,7 +18,7 @@ def stop_visit(judge_key: int) -> None:
     with writing():
         judge = lock_judge(judge_key)
         open_ones = judge.assignments.filter(state=Assignment.State.GIVEN)
-        vacate(open_ones.filter(slot__isnull=False).select_for_update())
+        free_slots(open_ones.filter(slot__isnull=False).select_for_update())
         open_ones.update(state=Assignment.State.RETURNED)
         Visit.objects.filter(pk=judge.visit_id or 0).update(stopped=timezone.now())
 
@@ -31,10 +31,10 @@ def go_on(judge_key: int) -> None:
 
 
 def forget_judge(judge_key: int) -> None:
-    """Erase a judge with all they have said; others are asked in their place."""
+    """Erase a judge with all their data; their items are given to other judges."""
     with writing():
         judge = lock_judge(judge_key)
-        vacate(judge.assignments.filter(slot__isnull=False).select_for_update())
+        free_slots(judge.assignments.filter(slot__isnull=False).select_for_update())
         Study.objects.filter(pk=judge.study_id).update(withdrawn=F("withdrawn") + 1)
         Judge.objects.filter(pk=judge.pk).delete()
 

@@ -1,4 +1,4 @@
-"""What judges see: the invitation, their items one by one, and the end."""
+"""Pages for judges: invitation, items, end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from cidery_server.studies.assignment import (
     Task,
     get_task,
     letters_of,
+    record_answer,
     shown_order,
-    take_answer,
     undo_answer,
 )
 from cidery_server.studies.definition import WEB, ExampleData
-from cidery_server.studies.framing import (
+from cidery_server.studies.frames import (
     TOKEN_PARAMETER,
     FramedPage,
     make_token,
@@ -41,9 +41,9 @@ from cidery_server.studies.invites import (
     read_submit_to,
     read_visit,
 )
-from cidery_server.studies.items import LONGEST_TEXT, is_storable
-from cidery_server.studies.leaving import forget_judge, go_on, stop_visit
+from cidery_server.studies.items import MAX_TEXT_LENGTH, is_storable
 from cidery_server.studies.models import Assignment, Invite, Judge, Study
+from cidery_server.studies.withdrawal import forget_judge, go_on, stop_visit
 from cidery_server.web.accounts import NoFields
 from cidery_server.web.limits import WriteLimit
 from cidery_server.web.pages import FormPage, Page
@@ -64,7 +64,7 @@ def judge_cookie(study_name: str) -> str:
 
 
 class JoinData(serializers.Serializer[Any]):
-    """What someone should know before they take part."""
+    """Information before participation."""
 
     title = serializers.CharField()
     asked = serializers.CharField()
@@ -178,7 +178,7 @@ class PartData(serializers.Serializer[Any]):
 
 
 class TaskData(serializers.Serializer[Any]):
-    """What a judge is asked now; sent with every answer, so that it has to be quick."""
+    """Current item of a judge; sent after every answer, so that it must be fast."""
 
     title = serializers.CharField()
     question = serializers.CharField()
@@ -198,7 +198,7 @@ class TaskData(serializers.Serializer[Any]):
     )
     choices = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What may be said instead of an answer: tie, neither, skip, broken.",
+        help_text="Responses offered besides the answers: tie, neither, skip, broken.",
     )
     ask_comment = serializers.BooleanField()
     is_training = serializers.BooleanField(help_text="It does not count, and is explained after.")
@@ -214,7 +214,7 @@ class TaskData(serializers.Serializer[Any]):
     code = serializers.CharField(help_text="Completion code: shows that the judge has finished.")
     completion_url = serializers.CharField()
     submit_to = serializers.CharField(
-        help_text="Where Mechanical Turk wants the end to be told, by a form; otherwise empty."
+        help_text="Address of Mechanical Turk's form for the end; otherwise empty."
     )
     site_assignment = serializers.CharField(help_text="The site's name for this visit.")
     token = serializers.CharField(
@@ -234,7 +234,7 @@ class AnswerForm(serializers.Serializer[Any]):
 
     assignment = serializers.IntegerField(min_value=1, max_value=2**62)
     answer = serializers.CharField(
-        max_length=LONGEST_TEXT,
+        max_length=MAX_TEXT_LENGTH,
         required=False,
         allow_blank=True,
         default="",
@@ -255,7 +255,7 @@ class AnswerForm(serializers.Serializer[Any]):
         help_text="Instead of an answer, where the study offers it.",
     )
     comment = serializers.CharField(
-        max_length=LONGEST_TEXT, required=False, allow_blank=True, default=""
+        max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True, default=""
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class JudgePage(FramedPage, FormPage):
 
     @property
     def token(self) -> str:
-        """What says in addresses who the judge is, where cookies do not."""
+        """Token that identifies the judge in addresses, where cookies are not used."""
         return str(self.request.query_params.get(TOKEN_PARAMETER, "")) if self.is_framed else ""
 
     def describe(self, task: Task) -> dict[str, Any]:
@@ -338,7 +338,7 @@ class TaskPage(JudgePage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Take the answer; the next item comes with the same response."""
         task = self.attempt(
-            take_answer,
+            record_answer,
             self.judge_key(),
             values["assignment"],
             values["answer"],
@@ -362,7 +362,7 @@ class Undo(JudgePage):
 
 
 class LeaveForm(serializers.Serializer[Any]):
-    """How a judge leaves."""
+    """Form to stop, continue or withdraw."""
 
     action = serializers.ChoiceField(
         choices=("stop", "go-on", "withdraw"),
@@ -485,9 +485,9 @@ def _describe_options(task: Task) -> list[dict[str, str]]:
     study = task.study
     if not study.is_pairwise:
         return [{**step, "label": step["value"]} for step in _describe_scale(task)]
-    told = {"1": letters_of(study)[0], "2": letters_of(study)[1]}
-    told |= {choice: str(CHOICES[choice]) for choice in study.part_choices}
-    return [{"value": value, "label": label, "meaning": ""} for value, label in told.items()]
+    options = {"1": letters_of(study)[0], "2": letters_of(study)[1]}
+    options |= {choice: str(CHOICES[choice]) for choice in study.part_choices}
+    return [{"value": value, "label": label, "meaning": ""} for value, label in options.items()]
 
 
 def _fill_in(address: str, code: str) -> str:

@@ -10,11 +10,11 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError
 
 from cidery_server.studies.definition import StudyFields
+from cidery_server.studies.form_labels import GROUPS, LABELS, field_style
 from cidery_server.studies.lifecycle import NEVER, copy_study, edit_study, erase_study, has_answers
 from cidery_server.studies.models import Study
-from cidery_server.studies.pages.creating import StudySummary, blaming
-from cidery_server.studies.pages.managing import StudyOwnerPage
-from cidery_server.studies.wording import GROUPS, LABELS, field_style
+from cidery_server.studies.pages.creation import StudySummary, assign_errors_to
+from cidery_server.studies.pages.management import StudyOwnerPage
 from cidery_server.web.pages import FormPage, GroupedForm, LabeledForm
 from cidery_server.web.translation import translate as _
 
@@ -23,7 +23,7 @@ LISTS = ("examples", "questions")
 
 
 class CopyForm(LabeledForm, serializers.ModelSerializer[Study]):
-    """What the copy is called."""
+    """Form for the name of a copy."""
 
     labels = LABELS
 
@@ -48,13 +48,13 @@ class CopyStudy(StudyOwnerPage, FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Make the copy."""
-        with blaming("name"):
+        with assign_errors_to("name"):
             made = copy_study(self.study(), values["name"], values["title"])
         return self.done("study", made, message=_("The study is copied."), name=made.name)
 
 
 class EditFields(StudyFields):
-    """What an owner may change."""
+    """Fields that an owner may change."""
 
     class Meta(StudyFields.Meta):
         """All but what addresses, items and files depend on."""
@@ -67,13 +67,13 @@ class EditFields(StudyFields):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check what the changed fields say together with the others."""
         assert isinstance(self.instance, Study)
-        kept = {name: getattr(self.instance, name) for name in EditFields.Meta.fields}
-        super().validate(kept | {"design": self.instance.design} | attrs)
+        inherited = {name: getattr(self.instance, name) for name in EditFields.Meta.fields}
+        super().validate(inherited | {"design": self.instance.design} | attrs)
         return attrs
 
 
 class EditForm(GroupedForm, EditFields):
-    """What an owner may change in a form."""
+    """Form of the fields that an owner may change."""
 
     groups = GROUPS
     labels = LABELS
@@ -100,7 +100,7 @@ class EditData(EditFields):
         fields: ClassVar[list[str]] = [*EditFields.Meta.fields, "study", "has_answers"]
 
     def get_has_answers(self, study: Study) -> bool:
-        """Tell whether anyone has answered."""
+        """Return True if anyone has answered."""
         return has_answers(study)
 
 
@@ -126,7 +126,7 @@ class EditStudy(StudyOwnerPage, FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Change it."""
-        with blaming("non_field_errors"):
+        with assign_errors_to("non_field_errors"):
             study = edit_study(self.study(), values)
         return self.done("study", study, message=_("The study has been changed."), name=study.name)
 

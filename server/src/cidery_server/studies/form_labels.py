@@ -1,4 +1,4 @@
-"""How the forms of a study are worded and grouped."""
+"""Labels and groups of the fields of study forms."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from cidery.scoring import Pipeline, Scorer
 from cidery_server.challenges.models import HiddenReferences
 
 Labeled: TypeAlias = tuple[tuple[str, Metric], ...]
-MOST_SCORERS = 32
+MAX_SCORERS = 32
 
 
 def build_scorer(
@@ -53,7 +53,7 @@ class ScorerKey:
 class ScorerCache:
     """The scorers that a worker used last; the next submission is likely to need them again."""
 
-    most: int = MOST_SCORERS
+    most: int = MAX_SCORERS
     _scorers: OrderedDict[ScorerKey, Scorer] = field(default_factory=OrderedDict)
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""How the forms of a challenge are worded and grouped."""
+"""Labels and groups of the fields of challenge forms."""
 
 from __future__ import annotations
 

@@ -10,22 +10,22 @@ from django.utils.translation import gettext_lazy
 from rest_framework import serializers, status
 
 from cidery_server.studies.charts import describe_charts
-from cidery_server.studies.exporting import EXPORTS
+from cidery_server.studies.exports import EXPORTS
+from cidery_server.studies.form_labels import LABELS
 from cidery_server.studies.invites import make_links
-from cidery_server.studies.leaving import forget_judge
 from cidery_server.studies.models import Judge, Study
 from cidery_server.studies.moderation import exclude_judge, restore_judge, set_state
-from cidery_server.studies.pages.creating import StudySummary, blaming
+from cidery_server.studies.pages.creation import StudySummary, assign_errors_to
 from cidery_server.studies.quality import apply_to_study
 from cidery_server.studies.slots import count_slots
-from cidery_server.studies.standings import rank_systems
 from cidery_server.studies.summaries import summarize
-from cidery_server.studies.wording import LABELS
+from cidery_server.studies.system_results import rank_systems
+from cidery_server.studies.withdrawal import forget_judge
 from cidery_server.web.pages import FormPage, LabeledForm, Page
 from cidery_server.web.roles import Role
 from cidery_server.web.translation import translate as _
 
-MOST_INVITES = 200
+MAX_INVITES = 200
 
 
 class StudyOwnerPage(Page):
@@ -39,7 +39,7 @@ class StudyOwnerPage(Page):
 
 
 class IntervalData(serializers.Serializer[Any]):
-    """A statistic with its interval; nothing where it cannot be told."""
+    """A statistic with its interval; null if it cannot be computed."""
 
     score = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True)
@@ -47,7 +47,7 @@ class IntervalData(serializers.Serializer[Any]):
 
 
 class JudgeData(serializers.Serializer[Any]):
-    """How a judge does."""
+    """Summary of a judge."""
 
     id = serializers.IntegerField()
     worker = serializers.CharField()
@@ -68,7 +68,7 @@ class JudgeData(serializers.Serializer[Any]):
 
 
 class StandingData(serializers.Serializer[Any]):
-    """How one system does."""
+    """Estimate for one system."""
 
     system = serializers.CharField()
     value = serializers.FloatField(help_text="Share of pairs won, or mean rating.")
@@ -132,7 +132,7 @@ class ExportData(serializers.Serializer[Any]):
 
 
 class AgreementData(serializers.Serializer[Any]):
-    """How far judges agree on one of several questions."""
+    """Annotator agreement on one of several questions."""
 
     question = serializers.CharField()
     alpha = IntervalData(allow_null=True, help_text="Krippendorff's alpha.")
@@ -140,7 +140,7 @@ class AgreementData(serializers.Serializer[Any]):
 
 
 class StudyData(serializers.Serializer[Any]):
-    """How a study goes."""
+    """Summary of a study."""
 
     name = serializers.CharField()
     title = serializers.CharField()
@@ -161,11 +161,11 @@ class StudyData(serializers.Serializer[Any]):
     pending = serializers.IntegerField(help_text="Sentences to review.")
     choices = serializers.DictField(
         child=serializers.IntegerField(),
-        help_text="How often judges said tie, neither, skip or broken instead of an answer.",
+        help_text="Number of responses tie, neither, skip and broken.",
     )
     broken = serializers.DictField(
         child=serializers.IntegerField(),
-        help_text="Images that judges could not see, with how many said so.",
+        help_text="Images that judges could not see, with the number of reports.",
     )
     withdrawn = serializers.IntegerField(help_text="People whose answers were erased.")
     judges = JudgeData(many=True)
@@ -182,7 +182,7 @@ class StudyData(serializers.Serializer[Any]):
 
 
 class ProgressData(serializers.Serializer[Any]):
-    """How far a study is."""
+    """Progress of a study."""
 
     needed = serializers.IntegerField(help_text="Answers in all.")
     answered = serializers.IntegerField()
@@ -230,18 +230,18 @@ def exports_of(study: Study) -> list[dict[str, str]]:
 
 
 class StateForm(serializers.Serializer[Any]):
-    """Whether judges are given items."""
+    """True if judges are given items."""
 
     state = serializers.ChoiceField(label=gettext_lazy("State"), choices=Study.State.choices)
 
 
-TOLD = {
+STATE_MESSAGES = {
     Study.State.PILOT: gettext_lazy("The study is a pilot now."),
     Study.State.OPEN: gettext_lazy("The study is open now."),
     Study.State.DECIDED: gettext_lazy("The study accepts no new judges."),
     Study.State.CLOSED: gettext_lazy("The study is closed now."),
 }
-"""What is said when the state has changed."""
+"""Messages after a change of state."""
 
 
 class StudyState(StudyOwnerPage, FormPage):
@@ -260,14 +260,14 @@ class StudyState(StudyOwnerPage, FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Open or close it."""
         study = self.study()
-        with blaming("state"):
+        with assign_errors_to("state"):
             set_state(study, Study.State(values["state"]))
-        message = str(TOLD[Study.State(study.state)])
+        message = str(STATE_MESSAGES[Study.State(study.state)])
         return self.done("study", study, message=message, name=study.name)
 
 
 class QualityForm(LabeledForm, serializers.ModelSerializer[Study]):
-    """Which answers do not count."""
+    """Rules for answers that do not count."""
 
     labels = LABELS
 
@@ -279,7 +279,7 @@ class QualityForm(LabeledForm, serializers.ModelSerializer[Study]):
 
 
 class QualityData(QualityForm):
-    """Which answers do not count, and how many."""
+    """Rules for answers that do not count, and their numbers."""
 
     study = StudySummary(source="*")
     excluded = serializers.SerializerMethodField(help_text="Judges, by rule or by the owner.")
@@ -348,7 +348,7 @@ class InviteForm(serializers.Serializer[Any]):
         default=1,
         required=False,
         min_value=1,
-        max_value=MOST_INVITES,
+        max_value=MAX_INVITES,
         help_text=gettext_lazy("Personal links."),
     )
 
@@ -384,7 +384,7 @@ class Invites(StudyOwnerPage, FormPage):
     def show(self) -> Any:
         """Return the invites, and the links that were just made."""
         study = self.study()
-        invites = study.invites.order_by("-created")[:MOST_INVITES]
+        invites = study.invites.order_by("-created")[:MAX_INVITES]
         return {"study": study, "invites": invites, "links": self.links}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -410,7 +410,7 @@ class EraseJudgeForm(serializers.Serializer[Any]):
 
 
 class JudgeForm(serializers.Serializer[Any]):
-    """Whether a judge's answers count."""
+    """True if a judge's answers count."""
 
     excluded = serializers.BooleanField()
     reason = serializers.CharField(
@@ -428,7 +428,7 @@ class JudgeStateData(serializers.ModelSerializer[Judge]):
     study: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
 
     class Meta:
-        """What the owner decides on."""
+        """Fields for the decision of the owner."""
 
         model = Judge
         fields: ClassVar[list[str]] = ["id", "study", "worker", "excluded", "reason"]
@@ -455,13 +455,13 @@ class JudgeState(StudyOwnerPage, FormPage):
             exclude_judge(judge.pk, values["reason"])
         else:
             restore_judge(judge.pk)
-        told = _("{judge} is excluded.") if values["excluded"] else _("{judge} is restored.")
-        message = told.format(judge=judge.worker)
+        message = _("{judge} is excluded.") if values["excluded"] else _("{judge} is restored.")
+        message = message.format(judge=judge.worker)
         return self.done("study", self.show(), message=message, name=self.kwargs["name"])
 
 
 class EraseJudge(StudyOwnerPage, FormPage):
-    """Erases a person from a study, with all they have said."""
+    """Erases a person from a study, with all their data."""
 
     template_name = "studies/erase_judge.html"
     shows = JudgeStateData

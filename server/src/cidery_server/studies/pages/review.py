@@ -10,9 +10,9 @@ from rest_framework import serializers
 
 from cidery_server.studies.models import Assignment, Study
 from cidery_server.studies.moderation import review_sentence
-from cidery_server.studies.pages.creating import StudySummary
-from cidery_server.studies.pages.judging import image_address
-from cidery_server.studies.pages.managing import StudyOwnerPage
+from cidery_server.studies.pages.creation import StudySummary
+from cidery_server.studies.pages.judges import image_address
+from cidery_server.studies.pages.management import StudyOwnerPage
 from cidery_server.web.pages import FormPage
 from cidery_server.web.translation import translate as _
 
@@ -29,7 +29,7 @@ class SentenceData(serializers.ModelSerializer[Assignment]):
     judge = serializers.CharField(source="judge.worker")
 
     class Meta:
-        """What a reviewer needs to know."""
+        """Fields for reviewers."""
 
         model = Assignment
         fields: ClassVar[list[str]] = ["id", "image", "picture", "judge", "sentence", "answered"]
@@ -48,7 +48,7 @@ class ReviewData(serializers.Serializer[Any]):
 
 
 class ReviewForm(serializers.Serializer[Any]):
-    """What a reviewer decides."""
+    """Form of a decision on a sentence."""
 
     assignment = serializers.IntegerField(min_value=1, max_value=2**62)
     accept = serializers.BooleanField()

@@ -31,7 +31,7 @@ from cidery.meta import (
 from cidery.runtime import ignore_progress
 from cidery.statistics import MIN_GROUPS, MIN_GROUPS_TO_DECIDE, Estimate, Floats, forecast_answers
 from cidery.tables import Column, Table, format_p
-from cidery_server.studies.counting import Count, build_dataset
+from cidery_server.studies.answer_counts import Count, build_dataset
 from cidery_server.studies.items import Content
 from cidery_server.studies.models import Study
 from cidery_server.web.templatetags.words import written
@@ -41,26 +41,26 @@ CONFIDENCE = 0.95
 METRIC = "cider-d"
 """Whose scores help where an owner names no other metric."""
 UNNAMED = ("first", "second")
-"""What captions of a pair are called where no systems are named."""
+"""Names of the captions of a pair without named systems."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How one system does: its share of wins, or the mean of its ratings."""
+    """Estimate for one system: its share of wins, or the mean of its ratings."""
 
     system: str
     value: float
     low: float
     high: float
     fixed_low: float
-    """Of the interval for a number of answers that was fixed before anyone looked."""
+    """Of the interval for a number of answers that was fixed in advance."""
     fixed_high: float
     judged: int
     """Items with an answer."""
 
 
 @dataclass(frozen=True)
-class Contest:
+class SystemComparison:
     """Two systems compared: the share of pairs that the first wins, or the difference of means."""
 
     first: str
@@ -95,7 +95,7 @@ class Standings:
     """Whose scores helped; `people`: none."""
     systems: list[Standing]
     """The best first."""
-    contests: list[Contest]
+    contests: list[SystemComparison]
     judged: int
     items: int
     saved: float
@@ -113,19 +113,19 @@ class Standings:
         return self.systems[0].system
 
     @property
-    def open_contests(self) -> list[Contest]:
+    def open_comparisons(self) -> list[SystemComparison]:
         """The comparisons that are not decided."""
         return [contest for contest in self.contests if not contest.decided]
 
     @property
     def is_decided(self) -> bool:
-        """Whether every two systems are told apart."""
-        return bool(self.contests) and not self.open_contests and not self.uncounted
+        """True if every two systems are message apart."""
+        return bool(self.contests) and not self.open_comparisons and not self.uncounted
 
     @property
     def needed(self) -> int:
         """About how many more answers are worth asking for."""
-        return sum(contest.needed or 0 for contest in self.open_contests)
+        return sum(contest.needed or 0 for contest in self.open_comparisons)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -137,7 +137,7 @@ class Standings:
 
     @property
     def title(self) -> str:
-        """What a table of these standings is called."""
+        """Title of the table."""
         what = "share of pairs won" if self.kind == "wins" else "mean rating"
         helped = "" if self.metric == PEOPLE else f", with scores of {self.metric}"
         asked = f"{self.question}: " if self.question else ""
@@ -146,7 +146,7 @@ class Standings:
     def table(self) -> Table:
         """Return a row per system, then a row per comparison."""
         sign = "over" if self.kind == "wins" else "-"
-        rows: list[tuple[str, Standing | Contest, float | None]] = [
+        rows: list[tuple[str, Standing | SystemComparison, float | None]] = [
             *((one.system, one, None) for one in self.systems),
             *((f"{one.first} {sign} {one.second}", one, one.p) for one in self.contests),
         ]
@@ -167,9 +167,9 @@ class Standings:
         """Return in sentences who leads, how sure that is, and what more answers would bring."""
         if not self.contests:
             return []
-        return [self._tell_leader(), *self._tell_rest()]
+        return [self._describe_leader(), *self._describe_open()]
 
-    def _tell_leader(self) -> str:
+    def _describe_leader(self) -> str:
         if not self.leader:
             return _("No system is ahead.")
         own = [c for c in self.contests if self.leader in (c.first, c.second)]
@@ -178,43 +178,43 @@ class Standings:
             worst = max(contest.p for contest in own)
             if len(own) == 1:
                 other = own[0].second if own[0].first == self.leader else own[0].first
-                told = _("{leader} is better than {other} ({p}).")
-                return told.format(leader=self.leader, other=other, p=_show_p(worst))
-            told = _("{leader} is better than all {count} others ({p}).")
-            return told.format(leader=self.leader, count=len(own), p=_show_p(worst))
+                message = _("{leader} is better than {other} ({p}).")
+                return message.format(leader=self.leader, other=other, p=_show_p(worst))
+            message = _("{leader} is better than all {count} others ({p}).")
+            return message.format(leader=self.leader, count=len(own), p=_show_p(worst))
         if beaten:
-            told = _(
+            message = _(
                 "{leader} is ahead: better than {beaten} of {count} others, the rest is not "
                 "decided."
             )
-            return told.format(leader=self.leader, beaten=len(beaten), count=len(own))
+            return message.format(leader=self.leader, beaten=len(beaten), count=len(own))
         least = min(contest.p for contest in own)
-        told = _("{leader} looks best so far; no difference is found yet ({p}).")
-        return told.format(leader=self.leader, p=_show_p(least))
+        message = _("{leader} looks best so far; no difference is found yet ({p}).")
+        return message.format(leader=self.leader, p=_show_p(least))
 
-    def _tell_rest(self) -> Iterator[str]:
+    def _describe_open(self) -> Iterator[str]:
         if self.uncounted:
             yield _("{count} comparisons have answers on fewer than {fewest} images.").format(
                 count=self.uncounted, fewest=MIN_GROUPS
             )
         elif self.is_decided:
             yield _("All comparisons are decided: no more answers are needed.")
-        if early := [c for c in self.open_contests if c.images < MIN_GROUPS_TO_DECIDE]:
+        if early := [c for c in self.open_comparisons if c.images < MIN_GROUPS_TO_DECIDE]:
             yield _("{systems}: no decision before {fewest} images have answers.").format(
-                systems=_name_contests(early), fewest=MIN_GROUPS_TO_DECIDE
+                systems=_name_comparisons(early), fewest=MIN_GROUPS_TO_DECIDE
             )
-        hopeful = [contest for contest in self.open_contests if contest.needed is not None]
+        hopeful = [contest for contest in self.open_comparisons if contest.needed is not None]
         if hopeful:
             yield _(
                 "About {count} more answers are needed to decide {systems}, if the "
                 "difference stays as it is."
-            ).format(count=self.needed, systems=_name_contests(hopeful))
-        late = [contest for contest in self.open_contests if contest not in early]
+            ).format(count=self.needed, systems=_name_comparisons(hopeful))
+        late = [contest for contest in self.open_comparisons if contest not in early]
         if hopeless := [contest for contest in late if contest.needed is None]:
             yield _(
                 "{systems}: the difference is too small to be decided by all answers of "
                 "this study; add images, or stop."
-            ).format(systems=_name_contests(hopeless))
+            ).format(systems=_name_comparisons(hopeless))
 
 
 def _show_p(p: float) -> str:
@@ -222,7 +222,7 @@ def _show_p(p: float) -> str:
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
-def _name_contests(contests: Sequence[Contest]) -> str:
+def _name_comparisons(contests: Sequence[SystemComparison]) -> str:
     if len(contests) > 3:
         return _("{count} comparisons").format(count=len(contests))
     both = _("{first} and {second}")
@@ -236,7 +236,7 @@ class Results:
     standings: list[Standings] = field(default_factory=list)
     """For each question: from answers alone, then with the metric's scores."""
     problem: str = ""
-    """Why there are none, or none with a metric."""
+    """Reason for missing estimates."""
 
     @property
     def best(self) -> list[Standings]:
@@ -256,7 +256,7 @@ def rank_systems(study: Study, metric: str = METRIC) -> Results:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """What people are asked about, once: a pair with all its triplets, a caption or a set."""
+    """One judged item: a pair with all its triplets, a caption or a set."""
 
     content: Content
     answers: list[float]
@@ -347,7 +347,7 @@ class _Ranking:
         return content.get("system", "")
 
     def _can_predict(self) -> bool:
-        """Tell whether a metric can score every caption: there are references of every image."""
+        """Return True if a metric can score every caption: there are references of every image."""
         contents = [line.content for line in self.lines]
         if any("captions" in content for content in contents):
             return False
@@ -378,25 +378,25 @@ class _Ranking:
         items = self.items
         quantities = list(list_quantities(items))
         horizon = len(np.unique(items.images))
-        looked, fixed = (
+        anytime, fixed = (
             estimate_quantities(items, quantities, predicted, CONFIDENCE, end)
             for end in (horizon, None)
         )
-        compared = [q for q in quantities if len(q.systems) == 2 and looked[q.name] is not None]
+        compared = [q for q in quantities if len(q.systems) == 2 and anytime[q.name] is not None]
         contests = [
-            self._compare(q, looked[q.name], fixed[q.name], horizon, len(compared))
+            self._compare(q, anytime[q.name], fixed[q.name], horizon, len(compared))
             for q in compared
         ]
         systems = [
-            _stand(q.systems[0] if q.systems else q.name, looked[q.name], fixed[q.name])
+            _estimate_system(q.systems[0] if q.systems else q.name, anytime[q.name], fixed[q.name])
             for q in quantities
-            if len(q.systems) < 2 and looked[q.name] is not None
+            if len(q.systems) < 2 and anytime[q.name] is not None
         ]
         if self.study.is_pairwise and not systems and len(contests) == 1:
             systems = _split(contests[0])
         if not systems:
             return None
-        saved = [e.saved for q in compared or quantities if (e := looked[q.name]) is not None]
+        saved = [e.saved for q in compared or quantities if (e := anytime[q.name]) is not None]
         return Standings(
             question=self.count.question,
             kind="wins" if self.study.is_pairwise else "mean",
@@ -413,32 +413,32 @@ class _Ranking:
     def _compare(
         self,
         quantity: Quantity,
-        looked: Estimate | None,
+        anytime: Estimate | None,
         fixed: Estimate | None,
         horizon: int,
         comparisons: int,
-    ) -> Contest:
-        assert looked is not None
+    ) -> SystemComparison:
+        assert anytime is not None
         assert fixed is not None
         first, second = quantity.systems
         null = 0.5 if quantity.kind == "wins" else 0.0
-        decided = looked.is_decided
-        ahead = "" if looked.value == null else first if looked.value > null else second
-        return Contest(
+        decided = anytime.is_decided
+        ahead = "" if anytime.value == null else first if anytime.value > null else second
+        return SystemComparison(
             first,
             second,
-            looked.value,
-            looked.low,
-            looked.high,
-            looked.adjusted_p,
+            anytime.value,
+            anytime.low,
+            anytime.high,
+            anytime.adjusted_p,
             fixed.low,
             fixed.high,
             fixed.adjusted_p,
-            looked.judged,
+            anytime.judged,
             decided,
             ahead,
-            None if decided else self._forecast(quantity, looked, null, horizon, comparisons),
-            looked.images,
+            None if decided else self._forecast(quantity, anytime, null, horizon, comparisons),
+            anytime.images,
         )
 
     def _forecast(
@@ -471,15 +471,15 @@ def _summarize(answers: Sequence[float], pairs: bool) -> float:
     return 0.5 + float(np.sign(sum(answers))) / 2 if pairs else sum(answers) / len(answers)
 
 
-def _stand(system: str, looked: Estimate | None, fixed: Estimate | None) -> Standing:
-    assert looked is not None
+def _estimate_system(system: str, anytime: Estimate | None, fixed: Estimate | None) -> Standing:
+    assert anytime is not None
     assert fixed is not None
     return Standing(
-        system, looked.value, looked.low, looked.high, fixed.low, fixed.high, looked.judged
+        system, anytime.value, anytime.low, anytime.high, fixed.low, fixed.high, anytime.judged
     )
 
 
-def _split(contest: Contest) -> list[Standing]:
+def _split(contest: SystemComparison) -> list[Standing]:
     """Return how the only two systems do: what one wins the other loses."""
     return [
         Standing(

@@ -1,4 +1,4 @@
-"""What a team does with its submissions: have one ranked, keep one private, withdraw one."""
+"""Actions of a team on its submissions: rank, make private, withdraw."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDINGS = {
     "publish": gettext_lazy("The submission is no longer private."),
     "withdraw": gettext_lazy("The submission is withdrawn."),
 }
-"""What can be done, and what is said when it is done."""
+"""Actions -> messages after them."""
 
 
 def change_standing(submission: Submission, action: str) -> None:
@@ -32,7 +32,9 @@ def change_standing(submission: Submission, action: str) -> None:
     """
     with transaction.atomic():
         Account.objects.select_for_update().get(pk=submission.team_id)  # one change at a time
-        found = Submission.objects.defer("packed_captions", "packed_prints").get(pk=submission.pk)
+        found = Submission.objects.defer("packed_captions", "packed_fingerprint").get(
+            pk=submission.pk
+        )
         if found.withdrawn:
             raise InputError(_("The submission is withdrawn."))
         if action == "choose":

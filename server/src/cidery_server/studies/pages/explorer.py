@@ -8,16 +8,16 @@ from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound
 
-from cidery_server.studies.counting import Count
+from cidery_server.studies.answer_counts import Count
 from cidery_server.studies.definition import WEB
 from cidery_server.studies.items import Content
 from cidery_server.studies.models import Study
-from cidery_server.studies.pages.creating import StudySummary
-from cidery_server.studies.pages.managing import StudyOwnerPage
+from cidery_server.studies.pages.creation import StudySummary
+from cidery_server.studies.pages.management import StudyOwnerPage
 from cidery_server.web.translation import translate as _
 
 UNNAMED = ("first", "second")
-"""What captions of a pair are called where no systems are named."""
+"""Names of the captions of a pair without named systems."""
 
 
 class ExploreStudyData(serializers.Serializer[Any]):
