@@ -141,7 +141,7 @@ def test_what_does_not_map_is_said_line_by_line(local_app: None, folder: Path) -
         "phase 'test-phase', split, leaderboard_decimal_precision": "significant",
         "phase 'secret'": "../secret.json is outside",
         "phase 'empty'": "no test_annotation_file",
-        "teams": "you approve them",
+        "teams": "teams need your approval",
     }.items():
         assert any(note.startswith(f"{start}: ") and words in note for note in notes), start
 
