@@ -51,8 +51,12 @@ def record(name: str, arguments: Sequence[str], run: Callable[[], object]) -> No
     """Run a benchmark, show its output, and write its result."""
     output, earlier = _Tee(), read_result(name) or {}
     before = os.getloadavg()[0]
+    status: object = None
     with redirect_stdout(output):
-        run()
+        try:
+            run()
+        except SystemExit as end:
+            status = end.code
     write_result(
         name,
         {
@@ -68,6 +72,8 @@ def record(name: str, arguments: Sequence[str], run: Callable[[], object]) -> No
     )
     for figure in earlier.get("figures", ()):
         print(f"check {figure['page']}: {figure['text']}", file=sys.stderr)
+    if status:
+        raise SystemExit(status)
 
 
 class _Tee(io.StringIO):

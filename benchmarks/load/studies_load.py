@@ -173,7 +173,8 @@ def main() -> None:
             pause=given.pause,
             processes=given.processes,
         )
-    print(json.dumps(found, indent=2))
+    print(f"| {' | '.join(found)} |\n|---|{'---:|' * (len(found) - 1)}")
+    print(f"| {' | '.join(map(str, found.values()))} |")
 
 
 if __name__ == "__main__":

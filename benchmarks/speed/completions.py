@@ -101,8 +101,10 @@ def main() -> None:
     times = time_in_turns(calls, 20)
     base = times["TRL repetition penalty"]
     print(f"{len(texts)} completions of {PROMPTS} prompts, {len(references[0])} references each")
+    print("\n| | a step | beside TRL's repetition penalty |\n|---|---:|---:|")
     for name, seconds in times.items():
-        print(f"  {name:40} {seconds * 1e6:9.1f} µs   {seconds / base:7.1f} x")
+        print(f"| {name} | {seconds * 1e3:.2f} ms | {seconds / base:.1f} × |")
+    print()
     measure_sharing()
 
 

@@ -114,14 +114,14 @@ def main() -> None:
         "all": best["all"] / len(captions),
     }
     print(f"{chosen.sets.name}; largest difference of the two sides {worst:.1e}")
-    print(f"{'':34}{'images':>8}{'seconds':>10}{'ratio':>8}{'CPU s':>10}{'ratio':>8}")
+    print("\n| | images | seconds | ratio | CPU seconds | ratio |\n|---|---:|---:|---:|---:|---:|")
     for name, label, count in (
         ("pairs", "pycocoevalcap, pair by pair", len(some)),
         ("some", "cidery, the same images", len(some)),
         ("all", "cidery, all images, cider kernel", len(captions)),
     ):
         (wall, cpu), ratios = best[name], per_image["pairs"] / per_image[name]
-        print(f"{label:34}{count:8}{wall:10.3f}{ratios[0]:8.0f}{cpu:10.3f}{ratios[1]:8.0f}")
+        print(f"| {label} | {count} | {wall:.3f} | {ratios[0]:.0f} | {cpu:.3f} | {ratios[1]:.0f} |")
 
 
 if __name__ == "__main__":

@@ -160,10 +160,11 @@ def main() -> None:
         f"{len(captions)} captions, {IMAGES} images, {REFERENCES} references, "
         f"frequencies of {len(references)} images"
     )
+    print("\n| | a call | |\n|---|---:|---:|")
     for name, seconds in times.items():
-        print(f"  {name:32} {seconds * 1e6:10.1f} µs   {times['usual'] / seconds:7.1f} x")
+        print(f"| {name} | {seconds * 1e3:.2f} ms | {times['usual'] / seconds:.0f} × |")
 
-    print("scaling: captions, threads, ms, µs per caption")
+    print("\n| captions | threads | ms | µs per caption |\n|---:|---:|---:|---:|")
     for size in (256, 1024, 4096):
         repeats = -(-size // len(captions))
         batch = np.tile(array, (repeats, 1))[:size]
@@ -176,7 +177,8 @@ def main() -> None:
             {str(t): partial(r, batch_ids, batch) for t, r in by_threads.items()}, 15
         )
         for threads, seconds in measured.items():
-            print(f"  {size:6} {threads:>3} {seconds * 1e3:8.2f} {seconds / size * 1e6:8.3f}")
+            milliseconds = f"{seconds * 1e3:.2f}"
+            print(f"| {size} | {threads} | {milliseconds} | {seconds / size * 1e6:.3f} |")
 
     for _ in range(2000):
         few(image_ids, array)
@@ -186,7 +188,7 @@ def main() -> None:
         few(image_ids, array)
         if number % 10 == 0:
             few(image_ids[:5], [f"{strings[0]} {number}", *strings[1:5]])  # always a new word
-    print(f"memory over {arguments.calls} calls: {resident_kilobytes() - before:+d} kB")
+    print(f"\nmemory over {arguments.calls} calls: {resident_kilobytes() - before:+d} kB")
 
 
 if __name__ == "__main__":

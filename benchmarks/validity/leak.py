@@ -323,10 +323,10 @@ def main() -> None:
 
         migrate()
         header = ("rules", "strategy", "submissions", "no scores", "words", "wrong", "per 1,000")
-        print("{:8}{:18}{:>12}{:>11}{:>7}{:>7}{:>11}".format(*header))
+        print(f"| {' | '.join(header)} |\n|---|---|{'---:|' * 5}")
         worst = 0.0
         for row in attack_all(options.submissions, options.teams):
-            print("{:8}{:18}{:12}{:11}{:7}{:7}{:11.1f}".format(*row), flush=True)
+            print("| {} | {} | {} | {} | {} | {} | {:.1f} |".format(*row), flush=True)
             worst = max(worst, row[-1] if row[0] == "after" else 0.0)
     sys.exit(worst > 2)
 

@@ -26,6 +26,7 @@ def main() -> None:
     corpus = cidery.Corpus.build(cidery.read_candidates(results), known)
     right = corpus.candidates[:IMAGES]
     groups = [known[corpus.images[place]] for place in corpus.candidate_images[:IMAGES].tolist()]
+    print("| metric | AUC | score |\n|---|---:|---:|")
     for label, metric in get_metrics(names or METRICS).items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -37,7 +38,7 @@ def main() -> None:
         good, bad = (sign * table.each[metric.name] for table in tables)
         higher = (good[:, None] > bad) + 0.5 * (good[:, None] == bad)
         score = tables[0].corpus[metric.name]
-        print(f"{label:20} AUC {np.mean(higher):.3f}  score {score:.4f}", flush=True)
+        print(f"| `{label}` | {np.mean(higher):.3f} | {score:.4f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -113,6 +113,10 @@ def test_compare(example: Example) -> None:
     assert test.difference == pytest.approx(scores[0] - scores[1])
     assert test.p_permutation < test.adjusted_p < 0.01
     assert "2 comparisons" in comparison.note
+    first, second = (table.each["cider-d"] for table in comparison.tables.values())
+    wins = np.mean((first > second) + 0.5 * (first == second))
+    assert test.wins == pytest.approx(wins)
+    assert f"| {100 * wins:.0f} % |" in comparison.to_markdown()
     assert json.loads(json.dumps(comparison.to_dict()))["tests"]["bleu-4"][0]["systems"] == [
         "a",
         "b",

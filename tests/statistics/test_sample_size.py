@@ -42,6 +42,7 @@ def test_new_images_narrow_the_interval(items_per_image: int) -> None:
     asked["items"] = 1000 * items_per_image
     assert forecast_answers(make_estimate(0.2, error, error, 50), **asked) == expected
     assert forecast_answers(make_estimate(0.3, error, error, 50), null=0.1, **asked) == expected
+    assert forecast_answers(make_estimate(-0.2, error, error, 50), **asked) == expected
 
 
 def test_predictions_help_up_to_all_images() -> None:
@@ -57,15 +58,30 @@ def test_predictions_help_up_to_all_images() -> None:
     assert forecast_answers(found, judged_images=judged, **asked) == expected
 
 
-def test_more_answers_to_each_item_reduce_the_scatter() -> None:
-    """All 40 images are judged: k answers to each reduce the variance by scatter² (1 - 1 / k)."""
-    images, scatter, spread = 40, 0.8, 0.81
-    counts = range(images, 10 * images + 1)
-    spreads = {n: (spread - scatter**2 * (1 - images / n)) / images for n in counts}
-    expected = first_count(images, 10 * images, spreads, dict.fromkeys(counts, images))
-    assert images / 2 < expected < 9 * images
+@pytest.mark.parametrize("items_per_image", [1, 2])
+def test_more_answers_to_each_item_reduce_the_scatter(items_per_image: int) -> None:
+    """All 40 images are judged: k answers to each item reduce the scatter² of an item by 1 - 1 / k.
+
+    An image's variance is reduced by that, divided by its number of items.
+    """
+    images, scatter, spread = 40, 0.8 * items_per_image**0.5, 0.81
+    items = images * items_per_image
+    counts = range(items, 10 * items + 1)
+    reduced = {n: scatter**2 * (1 - items / n) / items_per_image for n in counts}
+    spreads = {n: (spread - reduced[n]) / images for n in counts}
+    expected = first_count(items, 10 * items, spreads, dict.fromkeys(counts, images))
+    assert items / 2 < expected < 9 * items
     error = (spread / images) ** 0.5
-    asked = {"answers": images, "most": 10 * images, "items": images, "images": images}
+    asked = {"answers": items, "most": 10 * items, "items": items, "images": images}
     found = make_estimate(0.2, error, error, images)
     assert forecast_answers(found, judged_images=images, scatter=scatter, **asked) == expected
     assert forecast_answers(found, judged_images=images, **asked) is None
+
+
+def test_few_images_decide_nothing() -> None:
+    """A clear difference on 10 images is decided at the first step with 30 images."""
+    found = make_estimate(1.0, 0.01, 0.01, 10)
+    asked = {"answers": 10, "most": 109, "items": 200, "judged_images": 10, "images": 200}
+    assert forecast_answers(found, **asked) == 20
+    assert forecast_answers(found, fewest=50, **asked) == 40
+    assert forecast_answers(found, fewest=150, **asked) is None
