@@ -1,8 +1,10 @@
 """The command line: parse, make one public call, render.
 
-A command is a module of this package with a Typer `app`, and its name in `COMMANDS`. Modules are
-imported when their command is called, and they import what they work with inside their functions,
-so that `cidery --help` and shell completion stay quick.
+A command is a module of this package with a Typer `app`, and its name in `COMMANDS`. Modules import
+the library inside their functions, so that `cidery --help` and shell completion stay quick.
+
+`__all__` lists the names that commands of other packages may use; docs/write-your-own-metric.md
+has an example.
 """
 
 from __future__ import annotations
@@ -20,14 +22,25 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from cidery._version import __version__
-from cidery.cli.options import Address, TableOrJson
-from cidery.cli.parsing import examples, new_app
+from cidery.cli.options import (
+    Address,
+    EngineOptions,
+    Format,
+    InputOptions,
+    PipelineOptions,
+    References,
+    TableOrJson,
+    with_options,
+)
+from cidery.cli.parsing import check_output, examples, new_app
+from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     complain,
     on_terminal,
     show_json,
     show_notes,
     show_pairs,
+    show_result,
     show_table,
     show_title,
 )
@@ -36,17 +49,27 @@ from cidery.plugins import COMPANIONS, install_command, list_names, load_plugin
 
 __all__ = [
     "Address",
+    "EngineOptions",
+    "Format",
+    "InputOptions",
+    "PipelineOptions",
+    "References",
     "TableOrJson",
     "app",
+    "check_output",
+    "complain",
     "examples",
     "main",
     "new_app",
     "on_terminal",
+    "progress",
     "show_json",
     "show_notes",
     "show_pairs",
+    "show_result",
     "show_table",
     "show_title",
+    "with_options",
 ]
 
 COMMANDS = (
@@ -72,16 +95,16 @@ COMMANDS = (
     "doctor",
     "demo",
 )
-"""In the order of `cidery --help`; each is a module here."""
+"""Names of commands, in the order of `cidery --help`; each is a module here."""
 
 OUR_WARNINGS = (UnreliableWarning, SliceWarning, DataWarning)
-"""Told in one line, at every run."""
+"""Warnings that are printed in one line, at every run."""
 BAD_INPUT = 2
 BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 
 
 class _LazyCommands(TyperGroup):
-    """Commands that are imported when asked for."""
+    """Commands that are imported when they are called."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list_names("command", COMMANDS)
@@ -101,7 +124,7 @@ class _LazyCommands(TyperGroup):
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            # The reader has seen enough. Python would complain once more when it closes stdout.
+            # Without this, Python prints the error once more when it closes stdout.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
 
@@ -158,14 +181,14 @@ def _top(
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Evaluate captions by consensus: how close is a sentence to what most people would say?"""
+    """Evaluate captions of images against reference captions."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    0 success; 2 bad input or usage, told in one line; 130 interrupted; 141 broken pipe. Anything
-    unexpected is a bug and leaves its traceback, with exit status 1.
+    0: success; 2: bad input or usage, with a message of one line; 130: interrupted; 141: broken
+    pipe. An unexpected error is a bug: it prints its traceback and exits with status 1.
     """
     with warnings.catch_warnings():
         for category in OUR_WARNINGS:
