@@ -70,8 +70,8 @@ def test_progress_is_reported(file: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "content", "message"),
     [
-        (200, b"<html>", "answers, but it is not a cidery server"),
-        (200, b"[1]", "answers, but it is not a cidery server"),
+        (200, b"<html>", "is not a cidery server"),
+        (200, b"[1]", "is not a cidery server"),
         (502, b"<html>", "answers with status 502"),
         (403, b'{"detail": "Not you."}', "^Not you.$"),
         (400, b'{"errors": {"file": ["Bad."], "title": ["Long."]}}', "^Bad. title: Long.$"),

@@ -1,6 +1,6 @@
-"""A team's side of a challenge: submit a file and wait for its scores.
+"""Client of a challenge: submit a file and wait for its scores.
 
-It needs no Django, so that the machine that trains a model need not have the server's packages.
+It works without the packages of cidery-server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ POLL_SECONDS = 1.0
 
 
 class ReportedFile(io.FileIO):
-    """A file to read that reports how much of it has been read."""
+    """File that reports the share of it that has been read."""
 
     def __init__(self, path: Path, report: ProgressCallback) -> None:
         super().__init__(path)
@@ -65,11 +65,11 @@ class Client:
         """Send a file of results, plain or compressed, and return the submission's number.
 
         Args:
-            challenge: its short name; each phase has its own.
-            path: the file.
-            title: what to call the submission.
-            report: is told how much has been sent.
-            private: keep it off the leaderboard.
+            challenge: short name of the challenge or phase.
+            path: file of results.
+            title: title of the submission.
+            report: progress callback.
+            private: do not show it on the leaderboard.
         """
         if path.stat().st_size > LARGEST_UPLOAD:
             most = LARGEST_UPLOAD // MEGABYTE
@@ -99,7 +99,7 @@ class Client:
             time.sleep(POLL_SECONDS)
 
     def find_quota(self, challenge: str) -> dict[str, Any] | None:
-        """Return how many submissions are left: left_today, per_day, left, in_all."""
+        """Return the numbers of submissions: left_today, per_day, left, in_all."""
         page = self._request("GET", f"challenges/{quote(challenge, safe='')}")
         quota: dict[str, Any] | None = page.get("quota")
         return quota
@@ -114,9 +114,9 @@ class Client:
         try:
             answer = httpx.request(method, url, headers=headers, timeout=TIMEOUT_SECONDS, **content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise InputError(f"{self.url} does not answer: {error}") from None
+            raise InputError(f"no answer from {self.url}: {error}") from None
         except UnicodeEncodeError:
-            raise InputError("a token has ASCII characters only; copy it again") from None
+            raise InputError("the token has characters other than ASCII; copy it again") from None
         if answer.has_redirect_location:
             target = answer.headers["Location"]
             raise InputError(f"{self.url} redirects to {target}; give that server as the URL")
@@ -124,7 +124,7 @@ class Client:
         if answer.is_error:
             raise InputError(_explain(answer, found))
         if not found:
-            raise InputError(f"{self.url} answers, but it is not a cidery server")
+            raise InputError(f"{self.url} is not a cidery server")
         return found
 
 

@@ -1,8 +1,8 @@
-"""What other packages add: metrics, tokenizers, file formats, data sets, encoders, commands.
+"""Plug-ins: metrics, tokenizers, file formats, data sets, encoders, commands of other packages.
 
-A package declares them as entry points. The name of an entry point is what people type:
+A package declares them as entry points. Users refer to them by the name of the entry point:
 
-| group               | what the entry point names                                                 |
+| group               | object                                                                     |
 |---------------------|----------------------------------------------------------------------------|
 | `cidery.metrics`    | a Metric class, a Metric object or a function `f(candidate, references)`   |
 | `cidery.tokenizers` | a function from a caption to its words                                     |
@@ -12,8 +12,8 @@ A package declares them as entry points. The name of an entry point is what peop
 | `cidery.commands`   | a Typer app: a subcommand of `cidery`                                      |
 | `cidery.diagnostics` | a function without arguments that yields `cidery.doctor.Finding`          |
 
-Names of cidery's own come first and are never looked up here. Installed packages are searched only
-when a name is not one of cidery's, or when all names are listed.
+cidery's own names cannot be replaced. Installed packages are searched only for other names, or when
+all names are listed.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ GROUPS = MappingProxyType(
 
 @dataclass(frozen=True)
 class Plugin:
-    """Something that an installed package adds, not yet imported."""
+    """A plug-in of an installed package, not imported yet."""
 
     kind: Kind
     name: str
     package: str
     version: str
     target: str
-    """Where it is: `module:name`."""
+    """`module:name`."""
     _entry_point: EntryPoint = field(repr=False, compare=False)
 
     @property
@@ -76,7 +76,7 @@ class Plugin:
             raise self.fail(f"cannot be imported: {type(error).__name__}: {error}") from error
 
     def fail(self, problem: str) -> PluginError:
-        """Return the error that says which package has the problem."""
+        """Return an error that names the package."""
         return PluginError(
             f"the {self.kind} {self.name!r} of the package {self.package} {self.version} "
             f"({self.target}) {problem}"
@@ -85,14 +85,14 @@ class Plugin:
 
 @dataclass(frozen=True, eq=False)
 class LoadedPlugin:
-    """What a plug-in names, and where it comes from."""
+    """A plug-in and its imported object."""
 
     plugin: Plugin
     value: Any
 
 
 def list_plugins(kind: Kind) -> list[Plugin]:
-    """Return what installed packages add, by name; nothing is imported.
+    """Return the plug-ins of installed packages, without importing them.
 
     ```python
     [plugin.name for plugin in list_plugins("metric")]
@@ -109,12 +109,12 @@ def list_plugins(kind: Kind) -> list[Plugin]:
 
 
 def list_names(kind: Kind, own: Iterable[str]) -> list[str]:
-    """Return cidery's own names, then those that installed packages add."""
+    """Return cidery's own names, then those of plug-ins."""
     return list(dict.fromkeys([*own, *(plugin.name for plugin in list_plugins(kind))]))
 
 
 def load_plugin(kind: Kind, name: str) -> LoadedPlugin | None:
-    """Import what an installed package adds under that name; None where there is no such name."""
+    """Import the plug-in of that name; None if there is none."""
     try:
         return _load(kind, name, tuple(sys.path))
     except _UnknownNameError:
@@ -122,7 +122,7 @@ def load_plugin(kind: Kind, name: str) -> LoadedPlugin | None:
 
 
 class _UnknownNameError(LookupError):
-    """No package adds this name; raised, because results are remembered and errors are not."""
+    """No package has this name; raised, because results are cached and errors are not."""
 
 
 @lru_cache(maxsize=64)
@@ -139,7 +139,7 @@ def _load(kind: Kind, name: str, path: tuple[str, ...]) -> LoadedPlugin:  # noqa
 
 
 def find_package(module: str) -> str | None:
-    """Return the installed package, `name-version`, that a module belongs to, if one can be told.
+    """Return the installed package of a module, `name-version`; None if it is not known.
 
     ```python
     find_package("numpy.linalg")   # "numpy-…"

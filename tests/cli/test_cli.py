@@ -770,7 +770,7 @@ def test_slices_that_do_not_fit(run: Run, nocaps: str) -> None:
     assert "warning: tags.csv: 70 of 72 images have no slice and form '(none)': 3, 4, 5" in ran.err
     assert "warning: 3 slices ('a', 'b', 'c') have one image only" in ran.err
     ran = run("score", "system_a.json", nocaps, "--plot", "by.pdf")
-    assert "it draws slices: name them with --by" in ran.err
+    assert "only valid with --by" in ran.err
     ran = run("score", "system_a.json", nocaps, "--by", "domain", "--plot", "by.gif")
     assert "the name of a figure's file ends in" in ran.err
 

@@ -196,7 +196,7 @@ def test_outputs_are_checked_before_the_work(run: Run, command: tuple[str, ...])
 def test_what_is_read_is_not_replaced(run: Run, arguments: tuple[str, ...]) -> None:
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     status, _, err = run(*arguments)
-    assert (status, "is also read, and would be replaced; name another file" in err) == (2, True)
+    assert (status, "is also an input; name another file" in err) == (2, True)
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 

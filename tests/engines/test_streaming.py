@@ -469,7 +469,7 @@ def test_command_line(
     assert list(Path("out").glob("part-*.parquet"))
     assert not list(Path().glob("cidery-work-*"))
     assert main(["score", *sides, "--by", "length"]) == 2
-    assert "a stream cannot do this" in capsys.readouterr().err
+    assert "not supported with --stream" in capsys.readouterr().err
     assert main(["score", *sides, "--address", "auto"]) == 2
     Path("mine.toml").write_text('[mine]\nmetrics = ["bleu-2", "rouge-l"]')
     capsys.readouterr()

@@ -169,8 +169,8 @@ def test_the_command(
     ("arguments", "message"),
     [
         (["a dog"], "give a caption and its references, or files"),
-        (["a dog", "a dog", "--image", "3"], "it names an image of a file"),
-        (["a dog", "a dog", "--references", "r.json"], "a caption is given and files too"),
+        (["a dog", "a dog", "--image", "3"], "only valid with --results and --references"),
+        (["a dog", "a dog", "--references", "r.json"], "pass a caption or files, not both"),
         (["x.json", "y.json"], "x.json looks like a file"),
         (["--results", "x.json"], "both files are needed"),
         (["--references", "x.json"], "both files are needed"),

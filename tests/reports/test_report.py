@@ -369,7 +369,7 @@ def test_command_writes_and_tells(
     Path("r.html").touch()
 
     for arguments, problem in (
-        (["-o", "system_a.json"], "system_a.json is also read, and would be replaced"),
+        (["-o", "system_a.json"], "system_a.json is also an input"),
         (["-o", "no/r.html"], "there is no folder no"),
         (["--images", "nothing"], "neither a folder of images nor an address"),
         (["--by", "mood"], "no slices named 'mood'"),

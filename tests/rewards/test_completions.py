@@ -154,7 +154,7 @@ def test_bad_input(
         ({}, "cannot be counted on the references of one batch; pass frequencies="),
         ({"frequencies": "references"}, "cannot be counted on the references of one batch"),
         ({"frequencies": "none.df"}, "no frequencies named 'none.df'"),
-        ({"metric": "bleu-4", "clip": (1, 0)}, "clip is the lowest and the highest value"),
+        ({"metric": "bleu-4", "clip": (1, 0)}, "clip must be .minimum, maximum."),
         ({"metric": "bleu-4", "scale": float("nan")}, "scale must be a finite number"),
         ({"metric": "bleu-4", "answer": "<answer>"}, "answer is the name of a tag"),
         ({"metric": "no-such"}, "no-such"),

@@ -95,7 +95,7 @@ def test_three_systems_several_captions_and_slices(example: Example) -> None:
 
 
 def test_metrics_that_cannot_say_why() -> None:
-    with pytest.raises(SettingError, match=r"^none of ours says how words contribute to its sco"):
+    with pytest.raises(SettingError, match=r"^none of ours explains its scores"):
         cidery.compare({"a": ["x"], "b": ["y"]}, [["z"]], {"ours": count}, why=True)
     same = cidery.compare({"a": ["a dog"], "b": ["a dog"]}, [["a dog"]], ["rouge-l"], why=True)
     [found] = same.differences

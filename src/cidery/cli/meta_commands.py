@@ -35,7 +35,7 @@ SHARED: dict[str, Any] = {
 Data = Annotated[
     str,
     typer.Argument(
-        help="A data set, as in `cidery meta`: judgments for a file of your own.",
+        help="Data set, as in `cidery meta`; judgments: a file of your own.",
         metavar="DATASET",
         show_default=False,
     ),
@@ -43,8 +43,8 @@ Data = Annotated[
 Source = Annotated[
     str,
     typer.Argument(
-        help="The data set's folder or file. Captions without ratings and pairs without votes "
-        "count as not judged yet.",
+        help="Folder or file of the data set. Captions without ratings and pairs without votes "
+        "are not judged yet.",
         metavar="PATH",
         show_default=False,
     ),
@@ -60,8 +60,8 @@ Confidence = Annotated[
 Horizon = Annotated[
     int | None,
     typer.Option(
-        help="Make intervals that hold at all times, so that you may look after every answer and "
-        "stop when it is decided; they are narrowest at about this many judged images.",
+        help="Compute intervals that are valid after every answer, so that you may stop at any "
+        "time; they are narrowest at about this many judged images.",
         metavar="IMAGES",
         min=1,
         show_default=False,
@@ -70,17 +70,15 @@ Horizon = Annotated[
 Scale = Annotated[
     tuple[float, float] | None,
     typer.Option(
-        help="The least and the greatest rating that people could give. Default: of 0 1, 1 5, "
-        "0 10 and 0 100 the first that holds all ratings, or else their range.",
+        help="Minimum and maximum rating of the scale. Default: the first of 0 1, 1 5, 0 10 and "
+        "0 100 that contains all ratings, or else their range.",
         metavar="LOW HIGH",
         show_default=False,
     ),
 ]
 
 
-NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Do not use scores of earlier runs, and keep none.")
-]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Do not read or write the cache.")]
 
 
 def list_commands() -> TyperGroup:
@@ -109,9 +107,10 @@ def estimate(
     threads: options.Threads = 0,
     format: options.Format = "table",
 ) -> None:
-    """Estimate systems' mean ratings or wins from few judgments and a metric's scores of all.
+    """Estimate systems' ratings or wins from few judgments.
 
-    What was judged must have been chosen at random, or by `cidery meta next`.
+    A metric's scores of all captions make the estimates more precise. Judged items must have been
+    chosen at random, or by `cidery meta next`.
     """
     from cidery.meta import estimate as estimate_all
     from cidery.meta import read_dataset
@@ -146,8 +145,8 @@ def plan(
     difference: Annotated[
         float,
         typer.Option(
-            help="The smallest difference to be found: of mean ratings, or of a share of wins "
-            "from a half, at most 0.5.",
+            help="Smallest difference to detect: of mean ratings, or of the share of wins from "
+            "0.5.",
             metavar="NUMBER",
             show_default=False,
         ),
@@ -155,13 +154,13 @@ def plan(
     metric: options.Metrics = None,
     power: Annotated[
         float,
-        typer.Option(help="The chance to find it where it is there.", metavar="SHARE"),
+        typer.Option(help="Power: probability of detecting the difference.", metavar="SHARE"),
     ] = 0.8,
     confidence: Confidence = 0.95,
     answers: Annotated[
         int | None,
         typer.Option(
-            help="How many people rate each caption. Default: as many as in the data.",
+            help="Number of ratings per caption. Default: as in the data.",
             metavar="COUNT",
             show_default=False,
         ),
@@ -169,7 +168,7 @@ def plan(
     images: Annotated[
         int | None,
         typer.Option(
-            help="How many images the metric can score. Default: those of the data set.",
+            help="Number of images that the metric scores. Default: those of the data set.",
             metavar="COUNT",
             min=1,
             show_default=False,
@@ -180,7 +179,10 @@ def plan(
     threads: options.Threads = 0,
     format: options.Format = "table",
 ) -> None:
-    """Say how many judgments find a difference, with a metric's scores and without."""
+    """Plan the number of judgments that detect a difference.
+
+    Shows the number with and without a metric's scores.
+    """
     from cidery.meta import plan as plan_all
     from cidery.meta import read_dataset
 
@@ -214,10 +216,10 @@ def show_next(
     settings: Settings,
     metric: Annotated[
         str,
-        typer.Option("--metric", "-m", help="What predicts people's answers.", metavar="NAME"),
+        typer.Option("--metric", "-m", help="Metric that predicts judgments.", metavar="NAME"),
     ] = "cider-d",
     count: Annotated[
-        int, typer.Option(help="How many items, at least.", metavar="COUNT", min=1)
+        int, typer.Option(help="Minimum number of items.", metavar="COUNT", min=1)
     ] = 10,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
@@ -226,11 +228,12 @@ def show_next(
     no_cache: NoCache = False,
     threads: options.Threads = 0,
 ) -> None:
-    """Choose what to judge next: lines of a file of judgments, without the answers.
+    """Choose the items to judge next.
 
-    Images come in a drawn order that is even in the metric's scores; systems whose comparisons are
-    decided are left out. The same seed continues the same order. Add the lines with their answers
-    to the file: they take the place of those without.
+    Prints lines of a file of judgments, without answers. Images are drawn in an order that is even
+    in the metric's scores; systems whose comparisons are decided are left out. The same seed
+    continues the same order. Add the lines with their answers to the file: they replace those
+    without.
     """
     from cidery.meta import choose_next, read_dataset
 
@@ -252,7 +255,7 @@ def show_next(
     for item in items:
         typer.echo(json.dumps(item, ensure_ascii=False))
     if not items:
-        typer.echo("nothing is left to judge: every comparison is decided or judged", err=True)
+        typer.echo("nothing left to judge: every comparison is decided or judged", err=True)
 
 
 @commands.command(
@@ -266,7 +269,9 @@ def show_all(
     path: Annotated[
         str,
         typer.Argument(
-            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+            help="Folder that contains the data sets' folders.",
+            metavar="FOLDER",
+            show_default=False,
         ),
     ],
     metric: options.Metrics = None,
@@ -274,7 +279,7 @@ def show_all(
         list[str] | None,
         typer.Option(
             "--set",
-            help="Use only this data set; may be repeated. Default: all that are there.",
+            help="Data set to use; may be repeated. Default: all that are found.",
             metavar="NAME",
             show_default=False,
         ),
@@ -282,7 +287,9 @@ def show_all(
     resamples: Annotated[
         int,
         typer.Option(
-            help="Bootstrap samples of images, for intervals and places.", metavar="COUNT", min=20
+            help="Number of bootstrap samples of images, for intervals and ranks.",
+            metavar="COUNT",
+            min=20,
         ),
     ] = 500,
     seed: options.Seed = 0,
@@ -298,7 +305,10 @@ def show_all(
     threads: options.Threads = 0,
     format: options.Format = "table",
 ) -> None:
-    """Judge metrics by all sets of judgments in a folder: one table, with who shares a place."""
+    """Evaluate metrics on all data sets in a folder.
+
+    One table, with tied ranks.
+    """
     from cidery.meta import evaluate_all
 
     if plot:
@@ -336,28 +346,28 @@ def show_sweep(
     path: Source,
     settings: Settings,
     metric: Annotated[
-        str, typer.Option("--metric", "-m", help="A metric.", metavar="NAME")
+        str, typer.Option("--metric", "-m", help="Metric.", metavar="NAME")
     ] = "cider-r",
     setting: Annotated[
         str,
-        typer.Option(help="A setting of the metric, a number: repetition is k_r.", metavar="NAME"),
+        typer.Option(help="Numeric setting of the metric; repetition is k_r.", metavar="NAME"),
     ] = "repetition",
     values: Annotated[
         str | None,
         typer.Option(
-            help="Values to try, with commas between them. Default: drawn ones, from 0 to 1.",
+            help="Values, separated by commas. Default: random values between 0 and 1.",
             metavar="NUMBERS",
             show_default=False,
         ),
     ] = None,
     draws: Annotated[
-        int, typer.Option(help="How many values to draw.", metavar="COUNT", min=1)
+        int, typer.Option(help="Number of random values.", metavar="COUNT", min=1)
     ] = 50,
     no_cache: NoCache = False,
     threads: options.Threads = 0,
     format: options.Format = "table",
 ) -> None:
-    """Judge a metric at many values of a setting, such as CIDEr-R's k_r: a random search."""
+    """Evaluate a metric at many values of one setting."""
     from cidery.meta import read_dataset, sweep
 
     with progress(1) as step:
@@ -383,7 +393,7 @@ def _read_numbers(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise typer.BadParameter(
-            f"expected numbers with commas between them, not {text!r}", param_hint="--values"
+            f"expected numbers separated by commas, not {text!r}", param_hint="--values"
         ) from None
 
 
@@ -398,14 +408,16 @@ def show_reproduction(
     path: Annotated[
         str,
         typer.Argument(
-            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+            help="Folder that contains the data sets' folders.",
+            metavar="FOLDER",
+            show_default=False,
         ),
     ],
     source: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only what begins so in the column of sources, such as CIDEr-R; may be repeated. "
-            "Default: everything.",
+            help="Only sources that begin with this text, such as CIDEr-R; may be repeated. "
+            "Default: all.",
             metavar="TEXT",
             show_default=False,
         ),
@@ -414,7 +426,7 @@ def show_reproduction(
     threads: options.Threads = 0,
     format: options.Format = "table",
 ) -> None:
-    """Compute the papers' numbers that the data allow, beside those printed, with a verdict."""
+    """Reproduce published numbers from the data available."""
     from cidery.meta.reproduction import reproduce
 
     with progress(1) as step:

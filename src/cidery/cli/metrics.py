@@ -40,20 +40,20 @@ def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show this metric in full, with its settings.",
+            help="Metric to show with its settings.",
             metavar="[NAME]",
             show_default=False,
         ),
     ] = None,
     presets: Annotated[
         bool,
-        typer.Option("--presets", help="List the presets, metrics that are reported together."),
+        typer.Option("--presets", help="List the presets."),
     ] = False,
     format: options.TableOrJson = "table",
 ) -> None:
     """List the metrics: range, needs, faithfulness, paper, package.
 
-    Metrics that installed packages add are listed too.
+    Metrics of installed packages are included.
     """
     if presets:
         _show_presets(format)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def new_app(**settings: Any) -> typer.Typer:
-    """Return the Typer of a command, set as all of them are."""
+    """Return the Typer of a command, with the settings of all commands."""
     return typer.Typer(
         add_completion=False,
         rich_markup_mode=None,
@@ -26,14 +26,14 @@ def new_app(**settings: Any) -> typer.Typer:
 
 
 def check_confidence(value: float | None) -> float | None:
-    """Refuse a confidence that no interval can have."""
+    """Check that a confidence is between 0 and 1."""
     if value is not None and not 0 < value < 1:
         raise typer.BadParameter(f"{value:g} must be greater than 0 and less than 1")
     return value
 
 
 def check_output(output: str, *inputs: str, option: str = "--output") -> None:
-    """Refuse, before long work, a file that cannot be written or would replace what is read."""
+    """Check that a file can be written and is not one of the inputs."""
     path = Path(output)
     if path.is_dir():
         raise typer.BadParameter(f"{output} is a folder; name a file", param_hint=option)
@@ -41,12 +41,12 @@ def check_output(output: str, *inputs: str, option: str = "--output") -> None:
         problem = f"{output} cannot be written: there is no folder {path.parent}"
         raise typer.BadParameter(problem, param_hint=option)
     if any(path.exists() and Path(i).exists() and path.samefile(i) for i in inputs):
-        problem = f"{output} is also read, and would be replaced; name another file"
+        problem = f"{output} is also an input; name another file"
         raise typer.BadParameter(problem, param_hint=option)
 
 
 def name_systems(given: list[str]) -> dict[str, str]:
-    """Return files by name: the name given, or the file's, or the whole path where two clash."""
+    """Return files by name: the name given, the file's name, or its path if two names are equal."""
     pairs = []
     for item in given:
         name, equals, file = item.partition("=")
@@ -88,7 +88,7 @@ def complete_frequencies(incomplete: str) -> list[str]:
 
 
 def complete_shipped(incomplete: str) -> list[str]:
-    """Complete the name of a set that is shipped."""
+    """Complete the name of a shipped set."""
     return [name for name in complete_frequencies(incomplete) if name != "references"]
 
 
@@ -138,7 +138,7 @@ def check_captions_or_files(
     references: str | None,
     image: list[str] | None,
 ) -> None:
-    """Refuse captions and files together, either by halves, and a file's name as a caption."""
+    """Check that either captions or files are given, completely."""
     if not has_results and references is None:
         if caption is None or not reference:
             raise typer.BadParameter(
@@ -147,29 +147,26 @@ def check_captions_or_files(
             )
         for text in filter(_FILE_NAME.fullmatch, (caption, *reference)):
             raise typer.BadParameter(
-                f"{text} looks like a file, and its name would be read as a caption: name files by "
-                "--results FILE --references FILE",
+                f"{text} looks like a file; pass files with --results FILE --references FILE",
                 param_hint="CAPTION REFERENCE…",
             )
         if image:
             raise typer.BadParameter(
-                "it names an image of a file: add --results and --references", param_hint="--image"
+                "only valid with --results and --references", param_hint="--image"
             )
     elif caption is not None:
-        raise typer.BadParameter(
-            "a caption is given and files too; leave one out", param_hint="CAPTION"
-        )
+        raise typer.BadParameter("pass a caption or files, not both", param_hint="CAPTION")
     elif not has_results or references is None:
         lacking = "--references" if has_results else "--results"
         raise typer.BadParameter("both files are needed", param_hint=lacking)
 
 
 def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
-    """Refuse, before long work, a figure that cannot be drawn or written."""
+    """Check that a figure can be drawn and written."""
     if plot is None:
         return
     if by is None:
-        raise typer.BadParameter("it draws slices: name them with --by", param_hint="--plot")
+        raise typer.BadParameter("only valid with --by", param_hint="--plot")
     from importlib.util import find_spec
 
     from cidery.errors import MissingExtraError
@@ -185,7 +182,7 @@ _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def read_metrics(names: Sequence[str] | None) -> list[str | Callable[..., Any]] | None:
-    """Return names of metrics as they are, and import what is written as `module:function`.
+    """Return names of metrics unchanged, and import functions named as `module:function`.
 
     Only the command line does this: a name in a file or a web form runs no code.
     """
@@ -193,7 +190,7 @@ def read_metrics(names: Sequence[str] | None) -> list[str | Callable[..., Any]] 
 
 
 def read_metric(name: str) -> str | Callable[..., Any]:
-    """Return the name of a metric as it is, or import what is written as `module:function`."""
+    """Return the name of a metric unchanged, or import a function named as `module:function`."""
     from cidery.metrics import FAMILIES, METRICS
 
     if _FUNCTION.fullmatch(name) is None:
@@ -210,7 +207,7 @@ def _import_function(name: str) -> Callable[..., Any]:
 
     module, _, path = name.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # the executable's own folder stands there
+        sys.path.insert(0, "")  # in place of the executable's folder
     try:
         found: Any = importlib.import_module(module)
         for part in path.split("."):

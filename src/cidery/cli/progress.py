@@ -1,4 +1,4 @@
-"""A progress bar on stderr for work that takes long enough to wonder, on a terminal only."""
+"""Progress bar on stderr, if that is a terminal and work takes long enough."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 SWITCH = "CIDERY_PROGRESS"
-"""The environment variable: `never` draws no bar, `always` draws it at once."""
-PATIENCE = 0.4
+"""Environment variable: `never` shows no bar, `always` shows it at once."""
+DELAY = 0.4
 """Seconds before a bar appears."""
 BIG_FILE = 20_000_000
-"""Bytes from which a bar appears at once: the parser of JSON lets no other thread draw one."""
+"""Bytes from which a bar appears at once: the JSON parser blocks the thread that draws it."""
 
 
 @contextmanager
 def progress(steps: int, *files: str) -> Iterator[Bar]:
-    """Yield a bar of so many steps; `files` are what will be read.
+    """Yield a progress bar with that number of steps; `files` are the inputs.
 
-    Where a step reports how far it is (`cidery.runtime.use_progress`), the bar shows that.
+    The bar also shows the progress that a step reports (`cidery.runtime.use_progress`).
 
     ```python
     with progress(2, "references.json") as step:
@@ -33,7 +33,7 @@ def progress(steps: int, *files: str) -> Iterator[Bar]:
     from cidery.runtime import use_progress
 
     bar = Bar(steps)
-    timer = threading.Timer(PATIENCE, bar.show)
+    timer = threading.Timer(DELAY, bar.show)
     timer.daemon = True
     switch = os.environ.get(SWITCH, "")
     if switch != "never" and sys.stderr.isatty():
@@ -73,7 +73,7 @@ class Bar:
         self._update(name, self._begun)
 
     def report(self, name: str, share: float) -> None:
-        """Show how far this step, or a part of it, is."""
+        """Show the progress of this step, from 0 to 1."""
         self._update(name, max(self._begun, 0) + share)
 
     def _update(self, name: str, done: float) -> None:
@@ -84,7 +84,7 @@ class Bar:
                 self._drawn.update(self._task, description=name, completed=done, refresh=True)
 
     def show(self) -> None:
-        """Begin to draw."""
+        """Start drawing."""
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -111,7 +111,7 @@ class Bar:
             self._drawn.start()
 
     def close(self) -> None:
-        """Wipe the bar away."""
+        """Remove the bar."""
         with self._lock:
             self._closed = True
             if self._drawn is not None:

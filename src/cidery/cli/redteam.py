@@ -26,7 +26,7 @@ _TERM = re.compile(r"(?:(?P<weight>[+-]?[\d.]+(?:e[+-]?\d+)?)\s*\*\s*)?(?P<name>
 def read_mix(text: str) -> Any:
     """Return a reward: a metric, or a mix such as `cider-d + 0.5*bleu-4 - 0.1*chair-s`.
 
-    Signs stand between blanks, since names have hyphens.
+    Signs are surrounded by spaces, since names have hyphens.
     """
     pieces = re.split(r"\s+([+-])\s+", text.strip())
     terms: dict[Any, float] = {}
@@ -39,7 +39,7 @@ def read_mix(text: str) -> Any:
         if found is None or weight is None:
             raise typer.BadParameter(
                 f"{piece!r} in {text!r} is not a metric; a mix is written as "
-                "'cider-d + 0.5*bleu-4', with blanks around + and -",
+                "'cider-d + 0.5*bleu-4', with spaces around + and -",
                 param_hint="--reward",
             )
         metric = parsing.read_metric(found["name"])

@@ -1,4 +1,4 @@
-"""What people see: colors on a terminal, plain aligned text in a pipe, messages on stderr."""
+"""Output: colors on a terminal, plain aligned text in a pipe, messages on stderr."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def complain(kind: Literal["error", "warning"], message: str) -> None:
     """Print one line on stderr."""
     label = typer.style(f"{kind}:", fg="red" if kind == "error" else "yellow", bold=True)
     color = False if "NO_COLOR" in os.environ else None
-    told = show_controls(" ".join(message.split()))
-    typer.echo(f"{label} {told}", err=True, color=color)
+    text = show_controls(" ".join(message.split()))
+    typer.echo(f"{label} {text}", err=True, color=color)
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def resumable() -> Iterator[None]:
 
 
 def on_terminal() -> bool:
-    """Tell whether people are watching stdout."""
+    """Return True if stdout is a terminal."""
     return sys.stdout.isatty()
 
 
@@ -81,7 +81,7 @@ def _rich_table(table: Table) -> Any:
 
 
 def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str = "") -> None:
-    """Print a text whose pieces are colored, given as (start, end, strength from -1 to 1)."""
+    """Print a text with colored spans, (start, end, strength from -1 to 1)."""
     from rich.text import Text
 
     shown = Text.assemble((before, "dim"), text)
@@ -98,7 +98,7 @@ def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str 
 
 
 def show_tree(branches: Iterable[tuple[str, Sequence[str]]]) -> None:
-    """Print names, each with what belongs to it below."""
+    """Print names, each with its lines below."""
     for name, leaves in branches:
         _show_text(name, "bold cyan")
         for place, leaf in enumerate(leaves, 1):
@@ -125,19 +125,19 @@ def show_histogram(title: str, bars: Sequence[tuple[str, int]]) -> None:
 
 
 def draw_bar(share: float, width: int) -> str:
-    """Return a bar of eighths of blocks: `share` of `width` cells, at least a sliver if not 0."""
+    """Return a bar of `share` of `width` cells in eighths, at least one eighth unless 0."""
     eighths = max(round(share * width * 8), 1 if share > 0 else 0)
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
 
 
 def show_title(text: str) -> None:
-    """Print what the following is about, and a blank line."""
+    """Print a title and a blank line."""
     _show_text(text, "bold")
     typer.echo()
 
 
 def show_notes(*notes: str) -> None:
-    """Print a blank line and small print; on a terminal it stays in the background."""
+    """Print a blank line and notes, which are dim on a terminal."""
     typer.echo()
     for note in notes:
         _show_text(note, "dim")

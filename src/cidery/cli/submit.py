@@ -1,4 +1,4 @@
-"""`cidery submit`: how a team takes part in a challenge."""
+"""`cidery submit`."""
 
 from __future__ import annotations
 
@@ -26,31 +26,29 @@ app = parsing.new_app()
 )
 def submit(
     challenge: Annotated[
-        str, typer.Argument(help="The challenge's short name.", show_default=False)
+        str, typer.Argument(help="Short name of the challenge.", show_default=False)
     ],
     file: Annotated[
         Path,
         typer.Argument(help="COCO results: JSON, or one JSON file in .gz or .zip.", metavar="FILE"),
     ],
-    url: Annotated[str, typer.Option(help="The server's address.", envvar="CIDERY_URL")],
+    url: Annotated[str, typer.Option(help="Address of the server.", envvar="CIDERY_URL")],
     token: Annotated[
         str,
         typer.Option(
-            help="An API token from your account's page; the environment variable keeps it out "
-            "of the shell's history.",
+            help="API token from your account's page; with the environment variable it does not "
+            "appear in the shell's history.",
             envvar="CIDERY_TOKEN",
         ),
     ],
     title: Annotated[
-        str | None, typer.Option(help="What to call the submission; by default the file's name.")
+        str | None, typer.Option(help="Title of the submission. Default: the file's name.")
     ] = None,
     private: Annotated[
-        bool, typer.Option("--private", help="Keep it off the leaderboard.")
+        bool, typer.Option("--private", help="Do not show it on the leaderboard.")
     ] = False,
     wait: Annotated[bool, typer.Option(help="Wait for the scores.")] = True,
-    format: Annotated[
-        Literal["table", "json"], typer.Option(help="How to print the scores.")
-    ] = "table",
+    format: Annotated[Literal["table", "json"], typer.Option(help="Output format.")] = "table",
 ) -> None:
     """Submit captions to a challenge and print their scores."""
     from cidery.client import Client
@@ -78,7 +76,7 @@ def submit(
         ]
         title = f"{file}: scored by {challenge}, {address}"
         show_table(Table(columns, page["scores"], title))
-    with suppress(InputError):  # what matters is done
+    with suppress(InputError):  # the submission itself succeeded
         _show_quota(client.find_quota(challenge))
 
 

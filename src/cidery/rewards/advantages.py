@@ -1,4 +1,4 @@
-"""From rewards to what a policy gradient is weighted with; arrays in, arrays out."""
+"""Advantages: weights of a policy gradient, from rewards."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Loss = TypeVar("Loss")
 def self_critical(sampled: ArrayLike, greedy: ArrayLike) -> Floats:
     """Return reward(sample) - reward(greedy): equation (9) of Rennie et al., CVPR 2017.
 
-    With k samples per image, those of one image stand together, and its greedy caption's reward is
-    taken from each.
+    With k samples per image, the samples of an image are adjacent, and the reward of its greedy
+    caption is subtracted from each.
 
     ```python
     self_critical([1.0, 0.5, 0.2, 0.4], greedy=[0.6, 0.3])   # [0.4, -0.1, -0.1, 0.1]
@@ -35,9 +35,9 @@ def self_critical(sampled: ArrayLike, greedy: ArrayLike) -> Floats:
 
 
 def leave_one_out(rewards: ArrayLike, samples: int) -> Floats:
-    """Return each reward less the mean of the image's other samples (Kool et al. 2019).
+    """Return each reward minus the mean of the image's other samples (Kool et al. 2019).
 
-    Unbiased, and no greedy caption has to be decoded. The samples of an image stand together.
+    Unbiased; needs no greedy caption. The samples of an image are adjacent.
 
     ```python
     leave_one_out([3.0, 1.0, 2.0], samples=3)   # [1.5, -1.5, 0.0]
@@ -54,8 +54,8 @@ def group_normalize(
 ) -> Floats:
     """Return (reward - mean) / (standard deviation + ε) over each image's samples, as GRPO does.
 
-    Shao et al. 2024. `scale=False` leaves the division out (Liu et al. 2025: dividing favors
-    images whose samples hardly differ). Where all samples earn the same, advantages are 0.
+    Shao et al. 2024. `scale=False` omits the division (Liu et al. 2025: it favors images whose
+    samples hardly differ). Advantages are 0 if all samples have the same reward.
 
     ```python
     group_normalize([1.0, 3.0], samples=2)   # [-1.0, 1.0], nearly

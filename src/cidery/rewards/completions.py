@@ -1,4 +1,4 @@
-"""CompletionReward: a reward for trainers that hand over completions and columns of a data set."""
+"""CompletionReward: a reward for trainers that pass completions and columns of a data set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_SETTINGS = ("self", "settings", "__class__")
 
 
 class CompletionReward:
-    """A metric, or a mix, as a reward function of TRL's GRPOTrainer and of what calls it alike.
+    """A metric, or a mix, as a reward function of TRL's GRPOTrainer and similar trainers.
 
     A completion is a text or a list of messages; the references are a column of the data set. The
     reward of a completion is `scale · min(max(metric, low), high)`.
@@ -48,18 +48,17 @@ class CompletionReward:
 
         Args:
             metric: As in `Reward`: a name, a metric, a function or a mapping of these to weights.
-            column: The column of references: a text or several texts for each completion. Where
-                it holds None, the reward is None, and the trainer leaves the completion out.
-            answer: Score only what stands between the last `<answer>` and `</answer>`; the name of
-                that tag. By default all of the completion.
-            without_answer: The reward of a completion without that tag; it is neither scaled nor
-                clipped.
-            scale: What the metric is multiplied with.
-            clip: The lowest and the highest value of the metric.
-            count_eos: Whether the end of a caption counts as a word, as in `Reward`. The
-                frequencies must have seen it: see `count_ended_frequencies`.
-            eos: The ids that end a completion. With `count_eos=True`, one whose `completion_ids`
-                do not end so was cut off, and has no end word.
+            column: Column of references: one or several texts for each completion. The reward of a
+                completion with None is None, and the trainer ignores it.
+            answer: Name of a tag: score only the text between the last `<answer>` and `</answer>`.
+                Default: score the whole completion.
+            without_answer: Reward of a completion without that tag; it is not scaled or clipped.
+            scale: Factor of the metric.
+            clip: Minimum and maximum of the metric.
+            count_eos: Count the end of a caption as a word, as in `Reward`. The frequencies must
+                contain it: see `count_ended_frequencies`.
+            eos: Ids that end a completion. With `count_eos=True`, a completion whose
+                `completion_ids` do not end with one is truncated and has no end word.
             settings: As in `score`. `frequencies` are counted on the whole training set; a file is
                 mapped into memory, so that the processes of a machine share it.
         """
@@ -77,9 +76,11 @@ class CompletionReward:
         if not np.isfinite(scale):
             raise SettingError(f"scale must be a finite number, not {scale!r}")
         if clip is not None and not (len(clip) == 2 and clip[0] < clip[1]):
-            raise SettingError(f"clip is the lowest and the highest value, not {clip!r}")
+            raise SettingError(f"clip must be (minimum, maximum), not {clip!r}")
         if answer is not None and not (answer and answer.isidentifier()):
-            raise SettingError(f"answer is the name of a tag, such as 'answer', not {answer!r}")
+            raise SettingError(
+                f"answer must be the name of a tag, such as 'answer', not {answer!r}"
+            )
         self.column, self.answer, self.without_answer = column, answer, float(without_answer)
         self.scale, self.clip = float(scale), clip
         ends = (eos,) if isinstance(eos, int) else eos
@@ -104,8 +105,8 @@ class CompletionReward:
     ) -> list[float | None]:
         """Return a reward for each completion; None where its references are None.
 
-        Prompts and other columns are not read. Trainers of ms-swift say in the column
-        `is_truncated` which completions were cut off.
+        Prompts and other columns are ignored, except ms-swift's `is_truncated`, which marks
+        truncated completions.
         """
         if isinstance(completions, str | Mapping) or not hasattr(completions, "__len__"):
             raise InputError(f"expected a list of completions, not {completions!r}")
@@ -160,11 +161,11 @@ class CompletionReward:
         if self._ends is not None and completion_ids is not None:
             check_count(completion_ids, count, "completion_ids")
             return [bool(len(ids)) and int(ids[-1]) in self._ends for ids in completion_ids]
-        cut_off = columns.get("is_truncated")
-        if cut_off is None:
+        truncated = columns.get("is_truncated")
+        if truncated is None:
             return None
-        check_count(cut_off, count, "the column 'is_truncated'")
-        return [not cut for cut in cut_off]
+        check_count(truncated, count, "the column 'is_truncated'")
+        return [not value for value in truncated]
 
     def _read_references(
         self, columns: Mapping[str, Any], count: int

@@ -1,4 +1,4 @@
-"""Which n-grams of a caption earned or cost how much."""
+"""Contributions of n-grams to a caption's reward."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class NgramCredit:
     """One n-gram's part in a caption's reward."""
 
     words: tuple[str, ...]
-    """As the metric compares them, so perhaps stemmed."""
+    """As the metric compares them, stemmed if it stems."""
     count: int
-    """How often the caption has it."""
+    """Number of occurrences in the caption."""
     earned: float
-    """At least 0: its share of the similarity to the references, had the caption nothing else."""
+    """Share of the similarity to the references if the caption had no other n-grams; >= 0."""
     cost: float
-    """At most 0: its share of what is lost because the caption has more than a reference has."""
+    """Share of the loss through n-grams that a reference does not have; <= 0."""
     value: float
     """earned + cost; a caption's values sum to its reward."""
 
@@ -41,7 +41,7 @@ class Credit:
     ngrams: tuple[NgramCredit, ...]
 
     def ranked(self) -> list[NgramCredit]:
-        """Return the n-grams from the one that brought most to the one that cost most."""
+        """Return the n-grams from the largest to the smallest value."""
         return sorted(self.ngrams, key=lambda ngram: -ngram.value)
 
 
@@ -59,7 +59,7 @@ def measure_credit(
 
 
 def merge_credit(reward: float, ngrams: Iterable[NgramCredit]) -> Credit:
-    """Join the credit that several metrics gave, and make it sum to the reward exactly."""
+    """Merge the credit of several metrics so that it sums to the reward exactly."""
     merged: dict[tuple[str, ...], NgramCredit] = {}
     for ngram in ngrams:
         known = merged.get(ngram.words)

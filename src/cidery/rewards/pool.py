@@ -12,14 +12,14 @@ from cidery.errors import InputError, MismatchError, SettingError
 from cidery.rewards.reward import Reward
 from cidery.statistics import Floats
 
-LEAST = 64
-"""Captions that are worth being sent to a worker."""
+MIN_CAPTIONS = 64
+"""Minimum number of captions for each worker."""
 
 
 class RewardPool:
     """A `Reward` on the workers of an engine; each prepares the references once.
 
-    Batches are cut into one part per worker. Values are those of the reward, bit for bit.
+    Batches are divided among the workers. Values are those of the reward, bit for bit.
 
     ```python
     reward = cidery.Reward({"a": ["a dog runs"]}, frequencies="coco-train2014")
@@ -34,14 +34,14 @@ class RewardPool:
         """Start the workers.
 
         Args:
-            reward: what they compute; metrics that are functions must be importable there.
-            engine: `"ray"`, `"local"` (this process alone), or an Engine.
-            workers: how many; 0 means as many as the engine has. More than a cluster has room for
-                are an error.
+            reward: the reward; metrics that are functions must be importable by the workers.
+            engine: `"ray"`, `"local"` (this process only), or an Engine.
+            workers: number of workers; 0 means as many as the engine has. More than the cluster
+                can run are an error.
             settings: of the engine, as `get_engine` takes them: `address`, `num_cpus`, `num_gpus`.
         """
         if workers < 0:
-            raise SettingError(f"the number of workers cannot be {workers}")
+            raise SettingError(f"workers must be >= 0, not {workers}")
         self.weights, self.signatures = reward.weights, reward.signatures
         self._reward = reward
         self._pool: Pool | None = get_engine(engine, **settings).open_pool(reward, workers)
@@ -49,13 +49,13 @@ class RewardPool:
     def __call__(self, image_ids: Any, captions: Any) -> Floats:
         """Return each caption's reward, as `Reward` does."""
         if self._pool is None:
-            raise SettingError("this RewardPool was closed, its workers have ended; make a new one")
+            raise SettingError("this RewardPool is closed; make a new one")
         if len(image_ids) != len(captions):
             raise MismatchError(
                 f"{len(image_ids)} image ids for {len(captions)} captions; one id per caption is "
                 "needed"
             )
-        parts = max(1, min(self._pool.size, len(captions) // LEAST))
+        parts = max(1, min(self._pool.size, len(captions) // MIN_CAPTIONS))
         bounds = [len(captions) * part // parts for part in range(parts + 1)]
         tasks = [(image_ids[begin:end], captions[begin:end]) for begin, end in pairwise(bounds)]
         try:

@@ -1,4 +1,4 @@
-"""Telling strings, token lists and token ids apart, and refusing what is none of them."""
+"""Reading captions given as strings, token lists or token ids."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from cidery.text import TokenizedCaptions, Tokenizer
 
 @dataclass(frozen=True, eq=False)
 class CaptionReader:
-    """Reads captions in any form that a trainer has them."""
+    """Reads captions given as strings, token lists or token ids."""
 
     tokenizer: Tokenizer
     vocabulary: TokenVocabulary | None
     threads: int
 
     def read(self, captions: Any, finished: Sequence[bool] | None = None) -> TokenizedCaptions:
-        """Return captions as words; those that are not finished get no end word."""
+        """Return tokenized captions; those that are not finished get no end word."""
         if finished is None:
             return self._read(captions)
         if not isinstance(self.tokenizer, EndingTokenizer):
-            raise SettingError("finished= says which captions have an end: it needs count_eos=True")
+            raise SettingError("finished= is only valid with count_eos=True")
         read = self._read(captions)
         if len(finished) != len(read):
             raise InputError(
@@ -70,10 +70,10 @@ class CaptionReader:
         return self.need_vocabulary().read_ragged(rows)
 
     def need_vocabulary(self) -> TokenVocabulary:
-        """Return the vocabulary; refuse where there is none."""
+        """Return the vocabulary; raise a SettingError without one."""
         if self.vocabulary is None:
             raise SettingError(
-                "captions are token ids; say what they stand for: "
+                "captions are token ids, which need a vocabulary: "
                 "Reward(..., vocabulary={id: word}, pad=..., bos=..., eos=...)"
             )
         return self.vocabulary

@@ -39,8 +39,8 @@ RewardMetric: TypeAlias = MetricLike | Mapping[MetricLike, float]
 class Reward:
     """A metric, or a weighted sum of metrics, as a reward for freshly sampled captions.
 
-    References are prepared once; after that an object only reads itself, so that threads and
-    forked workers may share it. Values are those of `score` with the same settings, bit for bit.
+    References are prepared once, and the object does not change, so threads and forked workers may
+    share it. Values are those of `score` with the same settings, bit for bit.
 
     ```python
     reward = cidery.Reward({"a": ["a dog runs"]}, metric={"cider-d": 1.0, "bleu-4": 0.5},
@@ -68,9 +68,9 @@ class Reward:
             metric: A name, a metric object, a function `f(candidate, references) -> float`, or a
                 mapping of these to weights.
             vocabulary: Words by token id, {id: word} or a list.
-            pad: The id that fills rows up; never a word.
-            bos: The id that begins a caption; never a word.
-            eos: The id that ends a caption; nothing after it is read.
+            pad: Id of the padding token.
+            bos: Id of the token that begins a caption.
+            eos: Id of the token that ends a caption; tokens after it are ignored.
             count_eos: Count the end of a caption as a word, in references too.
             settings: As for `score`. The tokenizer is for references and for captions given as
                 strings; `frequencies="references"` counts on all images given here.
@@ -250,15 +250,14 @@ def choose_mix(
             raise SettingError(f"{name!r} names {count} metrics; a reward needs one of them")
     pipeline = Pipeline.choose([name for name, _ in given], **settings)
     if len(pipeline.metrics) != len(given):
-        raise SettingError("the mix names the same metric twice")
+        raise SettingError("the mix has the same metric twice")
     weights = {
         label: float(weight) for label, (_, weight) in zip(pipeline.metrics, given, strict=True)
     }
     for label, chosen in pipeline.metrics.items():
         if chosen.lower_is_better and weights[label] > 0:
             raise SettingError(
-                f"of {label} a lower score is better, and a reward is to be high: give it a "
-                f"negative weight, {{{label!r}: -1}}"
+                f"a lower {label} is better, so it needs a negative weight: {{{label!r}: -1}}"
             )
     return pipeline, weights
 

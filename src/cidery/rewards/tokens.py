@@ -1,4 +1,4 @@
-"""Captions as a trainer has them: strings, token lists, or token ids of a fixed vocabulary."""
+"""Captions as strings, token lists, or token ids of a vocabulary."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 VocabularyLike: TypeAlias = Mapping[Any, str] | Sequence[str]
 
 END_WORD = "<eos>"
-"""What an end token counts as where the vocabulary has no word for it."""
-_MOST_IDS = 1 << 27
+"""Word of the end token if the vocabulary has none."""
+_MAX_IDS = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class EndingTokenizer(Tokenizer):
 
     @property
     def family(self) -> str:
-        """What frequencies must share; that they know the end word is checked apart."""
+        """Family of the tokenizer; `end_captions` checks that frequencies have the end word."""
         return self.plain.family
 
 
@@ -80,11 +80,11 @@ def count_ended_frequencies(
 
 @dataclass(frozen=True, eq=False)
 class TokenVocabulary:
-    """What token ids stand for."""
+    """Words by token id."""
 
     reader: TokenReader
     words: TokenizedCaptions
-    """An empty caption with the vocabulary's words, by which all captions number theirs."""
+    """Empty caption that holds the numbering of the vocabulary's words."""
 
     @classmethod
     def build(
@@ -159,8 +159,8 @@ def _words_by_id(vocabulary: VocabularyLike) -> dict[int, str]:
             "a vocabulary maps ids, from 0 on, to words; to turn {word: id} round, pass "
             "{id: word for word, id in vocabulary.items()}"
         )
-    if max(words) >= _MOST_IDS:
-        raise SettingError(f"the vocabulary has the id {max(words)}; ids must be below {_MOST_IDS}")
+    if max(words) >= _MAX_IDS:
+        raise SettingError(f"the vocabulary has the id {max(words)}; ids must be below {_MAX_IDS}")
     return words
 
 
@@ -169,7 +169,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def is_array(value: Any) -> bool:
-    """Tell arrays and tensors, of any library that speaks DLPack, from lists."""
+    """Return True for arrays and tensors, of any library that supports DLPack."""
     return isinstance(value, np.ndarray) or hasattr(value, "__dlpack__")
 
 

@@ -41,19 +41,19 @@ class Comparison(Tabular):
     why: Mapping[str, Mapping[tuple[str, str], Differences]] | None = field(
         default=None, repr=False
     )
-    """metric -> (system, other system) -> what makes the difference, where `why` was asked"""
+    """metric -> (system, other system) -> differences by pieces and images, with `why`"""
     flips: Mapping[str, Mapping[tuple[str, str], Sequence[str]]] | None = None
     """metric -> pair -> tokenizers under which the other system is better, or both are equal, where
     `segmenters` was given; such a difference has `adjusted_p` 1"""
 
     @property
     def differences(self) -> list[Differences]:
-        """What makes the differences, by metric and pair of systems; empty unless asked for."""
+        """Differences by metric and pair of systems; empty without `why`."""
         return [found for pairs in (self.why or {}).values() for found in pairs.values()]
 
     @property
     def note(self) -> str:
-        """What the p-values are, and what they were corrected for."""
+        """Description of the tests and of the correction of p-values."""
         count = _count_tests(self.tests)
         holm_note = (
             f"p is Holm-corrected for the {count} comparisons made here"
@@ -88,9 +88,8 @@ class Comparison(Tabular):
         ]
 
     def _describe_flips(self) -> str:
-        """Say which differences depend on the segmenter."""
-        cutters = next(iter(self.tables.values())).by_segmenter or {}
-        listed = ", ".join(cutters)
+        """Describe the differences that depend on the segmenter."""
+        listed = ", ".join(next(iter(self.tables.values())).by_segmenter or {})
         flipped = [
             f"{metric} of {one} and {other} ({', '.join(tokenizers)})"
             for metric, pairs in (self.flips or {}).items()
@@ -252,10 +251,10 @@ def compare(
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric and, with `by`, every slice.
 
-    Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
-    that all systems describe. With `why`, `differences` has the n-grams (CIDEr), tuples (SPICE) or,
-    if there is no such metric, words that make the difference between two systems, and the images.
-    With `segmenters`, a difference whose sign depends on the segmenter has p = 1.
+    Arguments are those of `score`, and of the resampling. `missing="skip"` leaves out images that a
+    system does not describe. With `why`, `differences` has the n-grams (CIDEr), tuples (SPICE) or,
+    without such a metric, words, and the images on which two systems differ most. With
+    `segmenters`, a difference whose sign depends on the segmenter has p = 1.
 
     ```python
     comparison = cidery.compare({"ours": a, "theirs": b}, references)

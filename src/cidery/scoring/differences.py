@@ -1,4 +1,4 @@
-"""What makes the difference between two systems: pieces of captions, and images."""
+"""Differences between two systems by pieces of captions, such as n-grams, and by images."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from cidery.statistics.resampling import find_bounds
 from cidery.tables import Column, Table, Tabular
 
 PIECES = 10
-"""How many pieces are shown."""
+"""Number of pieces shown."""
 IMAGES = 5
-"""How many images are shown."""
+"""Number of images shown."""
 
 
 @dataclass(frozen=True)
 class PieceDifference:
-    """A piece of captions, such as an n-gram, that two systems earn differently with."""
+    """A piece of captions, such as an n-gram, that contributes differently to two scores."""
 
     piece: str
     difference: float
-    """What it brings the first system per caption, on average, less what it brings the second."""
+    """Mean contribution per caption to the first system's score minus that to the second's."""
     low: float
     high: float
-    """Bootstrap interval of the difference, images drawn again."""
+    """Bootstrap interval of the difference, over images."""
     uses: int
-    """How many captions of the first system have it."""
+    """Number of captions of the first system with this piece."""
     other_uses: int
 
 
@@ -52,12 +52,12 @@ class ImageDifference:
 
 @dataclass(frozen=True)
 class Differences(Tabular):
-    """What makes the difference between two systems by one metric, the largest parts first."""
+    """Differences between two systems by one metric, the largest first."""
 
     metric: str
     systems: tuple[str, str]
     kind: str
-    """What pieces are: `n-gram`, `tuple` or `word`."""
+    """Kind of pieces: `n-gram`, `tuple` or `word`."""
     pieces: tuple[PieceDifference, ...]
     images: tuple[ImageDifference, ...]
     confidence: float
@@ -148,7 +148,7 @@ def find_differences(
     resamples: int,
     seed: int,
 ) -> dict[str, dict[tuple[str, str], Differences]]:
-    """Return metric -> (system, other system) -> what makes the difference."""
+    """Return metric -> (system, other system) -> differences."""
     found = {}
     for label, metric in choose_explained(scorer.metrics).items():
         sums = {
@@ -174,12 +174,12 @@ def find_differences(
 
 
 def choose_explained(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return the metrics with pieces of their own, or else those that explain words."""
+    """Return the metrics that explain n-grams or tuples, or else those that explain words."""
     able = {label: metric for label, metric in metrics.items() if metric.explanation_unit}
     if not able:
         raise SettingError(
-            f"none of {', '.join(metrics)} says how words contribute to its scores; add a metric "
-            "that does, such as cider-d"
+            f"none of {', '.join(metrics)} explains its scores; add a metric that does, such as "
+            "cider-d"
         )
     own = {label: metric for label, metric in able.items() if metric.explanation_unit != "word"}
     return own or able
@@ -187,7 +187,7 @@ def choose_explained(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What the pieces of one system's captions earned and cost."""
+    """Contributions of pieces to one system's scores."""
 
     pieces: Sequence[Mapping[str, float]]
     """By caption."""
@@ -206,11 +206,11 @@ class _Sums:
         return cls(pieces, corpus, totals, uses)
 
     def mean(self, piece: str) -> float:
-        """Return what a piece brings per caption."""
+        """Return the mean contribution of a piece per caption."""
         return self.totals.get(piece, 0.0) / len(self.pieces)
 
     def rows(self, chosen: Mapping[str, int]) -> Floats:
-        """Return what chosen pieces bring in each image, and how many captions it has."""
+        """Return each image's contributions of the chosen pieces, and its number of captions."""
         rows = np.zeros((len(self.pieces), len(chosen) + 1))
         rows[:, -1] = 1
         for row, found in enumerate(self.pieces):
@@ -254,13 +254,13 @@ def _compare_images(
     # Systems list images in the references' order, the same for both.
     differences = first - second
     largest = np.argsort(-np.abs(np.nan_to_num(differences)), kind="stable")[:IMAGES]
-    said = [_list_captions(corpus, set(largest.tolist())) for corpus in corpora]
+    captions = [_list_captions(corpus, set(largest.tolist())) for corpus in corpora]
     return tuple(
         ImageDifference(
             corpora[0].images[image],
             float(differences[image]),
-            tuple(said[0][image]),
-            tuple(said[1][image]),
+            tuple(captions[0][image]),
+            tuple(captions[1][image]),
         )
         for image in largest.tolist()
         if np.nan_to_num(differences[image])

@@ -1,4 +1,4 @@
-"""explain(): what the words of captions earned and cost."""
+"""explain(): contributions of words to scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Explanations(Mapping[str, Explanation]):
-    """What several metrics say of one caption, by label; notebooks show it in color.
+    """Explanations of one caption's scores by label; notebooks show them in color.
 
     ```python
     found = cidery.explain("a dog runs", ["the dog is running"])
@@ -33,7 +33,7 @@ class Explanations(Mapping[str, Explanation]):
     explanations: Mapping[str, Explanation]
     signatures: Mapping[str, str]
     image: ImageId | None = None
-    """Which image the caption describes, where it is one of several."""
+    """Id of the image, if there are several."""
 
     def __getitem__(self, label: str) -> Explanation:
         return self.explanations[label]
@@ -63,7 +63,7 @@ class Explanations(Mapping[str, Explanation]):
         }
 
     def to_html(self) -> str:
-        """Return the captions once for each metric, their words colored by what they earned."""
+        """Return the caption for each metric, words colored by their contribution."""
         shown = "".join(found.to_html() for found in self.values())
         return f"<div>{shown}{fold_lines('signatures', list(self.signatures.values()))}</div>"
 

@@ -1,4 +1,4 @@
-"""Scorer: references prepared for some metrics, ready for any candidates of the same images."""
+"""Scorer: references prepared for the metrics of a pipeline."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class Scorer:
         )
 
     def explain(self, label: str, candidates: list[str], images: Any) -> list[Explanation]:
-        """Return, for each caption, what its words earned or cost in one metric's score."""
+        """Return the explanation of each caption's score by one metric."""
         return self.explain_all(candidates, images, [label])[label]
 
     def explain_all(
         self, candidates: list[str], images: Any, labels: Sequence[str] | None = None
     ) -> dict[str, list[Explanation]]:
-        """Return the explanations of several metrics, which share their work; by default of all."""
+        """Return the explanations by several metrics, by default all; they share their work."""
         from cidery.metrics.explanations import Explanation
 
         chosen = list(self.metrics if labels is None else labels)
@@ -127,7 +127,7 @@ class Scorer:
             )
 
     def tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
-        """Cut captions as the references are cut; `images[i]` is the index of the image of one."""
+        """Tokenize captions; `images[i]` is the index of the image of caption i."""
         return TokenizedCandidates(
             self.references.tokenizer(candidates, self.threads),
             np.ascontiguousarray(images, np.uint32),

@@ -1,4 +1,4 @@
-"""Scores under several segmenters: how far a number depends on what cut the captions."""
+"""Scores with several tokenizers, which show how far scores depend on the segmentation."""
 
 from __future__ import annotations
 
