@@ -378,7 +378,7 @@ def test_completion(install: Install) -> None:
     groups = {"metrics": {"my-metric": "f"}, "tokenizers": {"my-words": "f"}}
     install("my-things", code, groups | {"datasets": {"my-data": "f"}})
     assert parsing.complete_metrics("my") == ["my-metric"]
-    assert parsing._complete_tokenizers("my") == ["my-words"]
+    assert parsing.complete_tokenizers("my") == ["my-words"]
     assert meta_command._complete_datasets("my") == ["my-data"]
 
 

@@ -156,7 +156,7 @@ def test_bad_input(
         ({"frequencies": "none.df"}, "no frequencies named 'none.df'"),
         ({"metric": "bleu-4", "clip": (1, 0)}, "clip must be .minimum, maximum."),
         ({"metric": "bleu-4", "scale": float("nan")}, "scale must be a finite number"),
-        ({"metric": "bleu-4", "answer": "<answer>"}, "answer is the name of a tag"),
+        ({"metric": "bleu-4", "answer": "<answer>"}, "answer must be the name of a tag"),
         ({"metric": "no-such"}, "no-such"),
     ],
 )
@@ -189,7 +189,7 @@ def test_the_end_counts_only_where_a_completion_ended(tmp_path: Path) -> None:
 
 def test_finished_needs_an_end_word() -> None:
     reward = cidery.Reward(REFERENCES, "bleu-1")
-    with pytest.raises(SettingError, match="it needs count_eos=True"):
+    with pytest.raises(SettingError, match="only valid with count_eos=True"):
         reward(["dogs"], ["a dog"], finished=[True])
     ending = cidery.Reward(REFERENCES, "bleu-1", count_eos=True)
     with pytest.raises(InputError, match="2 values of finished= for 1 captions"):
