@@ -24,7 +24,7 @@ from typer.main import get_command
 import cidery
 from cidery import statistics
 from cidery.cli import COMMANDS, app, main, options
-from cidery.cli.progress import BIG_FILE
+from cidery.cli.progress_bar import BIG_FILE
 from cidery.cli.rendering import draw_bar
 from cidery.corpus import bundled
 from cidery.files import read_candidates, read_references

@@ -33,7 +33,7 @@ from cidery.cli.options import (
     with_options,
 )
 from cidery.cli.parsing import check_output, examples, new_app
-from cidery.cli.progress import progress
+from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import (
     complain,
     on_terminal,

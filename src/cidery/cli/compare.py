@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cidery.cli import options, parsing
-from cidery.cli.progress import progress
+from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import show_result
 
 app = parsing.new_app()

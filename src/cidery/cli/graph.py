@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from cidery.cli import options, parsing
-from cidery.cli.progress import progress
+from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import show_json, show_notes, show_result, show_tree
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from cidery.cli import options, parsing
-from cidery.cli.progress import progress
+from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import (
     show_result,
 )

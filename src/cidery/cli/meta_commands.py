@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from cidery.cli import options, parsing
-from cidery.cli.progress import progress
+from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import (
     show_result,
 )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.progress import progress
+from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import show_json, show_table
 from cidery.errors import InputError
 from cidery.tables import Column, Table
