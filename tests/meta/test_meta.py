@@ -755,7 +755,7 @@ def test_pictures(
         agreement = meta.evaluate(judged, len if judged is sets else WORDS)
         figure = plot_correlations(agreement)
         assert len(figure.axes) >= len(agreement.points)
-    with pytest.raises(SettingError, match="was not judged by number of references"):
+    with pytest.raises(SettingError, match="has no accuracy by number of references"):
         plot_references(meta.evaluate(pairs, WORDS))
     with pytest.raises(SettingError, match="no scores beside ratings"):
         plot_correlations(curve)

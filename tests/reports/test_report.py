@@ -18,11 +18,12 @@ import cidery
 from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
 from cidery.files import match_files
-from cidery.reports import citing, writing
+from cidery.reports import citation
+from cidery.reports import report as report_module
 from cidery.reports.page import escape_json
 from cidery.reports.thumbnails import find_thumbnails
 from cidery.reports.word_contrasts import contrast_words, gather_references
-from cidery.reports.word_values import color
+from cidery.reports.word_values import encode_values
 from support.example import BUNDLED, ROOT, Example
 from support.reading_reports import ReportReader, read_report
 
@@ -194,7 +195,7 @@ def test_odd_input(tmp_path: Path) -> None:
 def test_images_that_only_some_describe_are_left_out(example: Example, tmp_path: Path) -> None:
     fewer = dict(list(example.system_b.items())[5:])
     systems = {"a": example.system_a, "b": fewer}
-    with pytest.warns(SliceWarning, match="5 of 72 ids are not among the images"):
+    with pytest.warns(SliceWarning, match="5 of 72 ids are not among the scored images"):
         report = cidery.write_report(
             tmp_path / "r.html",
             systems,
@@ -225,17 +226,17 @@ def test_what_cannot_be_is_refused_before_scoring(example: Example, tmp_path: Pa
 
     with pytest.raises(SettingError, match="at least one system"):
         write(systems={})
-    with pytest.raises(SettingError, match="neither a folder of images nor an address"):
+    with pytest.raises(SettingError, match="neither a folder of images nor a URL"):
         write(images=tmp_path / "none")
-    with pytest.raises(SettingError, match=r"has no place for the image: write \{image\}"):
+    with pytest.raises(SettingError, match=r"lacks a placeholder for the image id: \{image\}"):
         write(images="https://example.org/images")
-    with pytest.raises(SettingError, match="must begin with https"):
+    with pytest.raises(SettingError, match="must start with https"):
         write(images="javascript://{image}")
-    with pytest.raises(SettingError, match="name their folder"):
+    with pytest.raises(SettingError, match="pass the folder of the images"):
         write(embed_images=True)
-    with pytest.raises(SettingError, match="'meteor', which is not among the metrics"):
+    with pytest.raises(SettingError, match="'meteor' is not among the metrics"):
         write(explain="meteor")
-    with pytest.raises(SettingError, match="'mine', which explains no words"):
+    with pytest.raises(SettingError, match="'mine' does not explain words"):
         write(metrics={"mine": lambda candidate, _references: len(candidate)}, explain="mine")
     with pytest.raises(OSError, match="no folder"):
         cidery.write_report(
@@ -263,7 +264,7 @@ def test_findings_are_shown(example: Example, tmp_path: Path) -> None:
 def test_without_plotly_pictures_are_tables(
     example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "find_plotly", lambda: None)
+    monkeypatch.setattr(report_module, "find_plotly", lambda: None)
     report = cidery.write_report(
         tmp_path / "r.html", {"a": example.system_a}, example.references, "rouge-l", resamples=2
     )
@@ -282,7 +283,7 @@ def test_pictures_are_found_by_id(tmp_path: Path) -> None:
     make_pictures(folder, ["COCO_val2014_000000000042.jpg", "cellar door.png", "7.jpg"])
     page = tmp_path / "r.html"
     ids = [42, "cellar door", "7.jpg", "none"]
-    with pytest.warns(DataWarning, match="1 of 4 images have no picture"):
+    with pytest.warns(DataWarning, match="1 of 4 images have no file"):
         found = find_thumbnails(folder, ids, page)
     assert found["files"] == [
         "some%20images/COCO_val2014_000000000042.jpg",
@@ -295,7 +296,7 @@ def test_pictures_are_found_by_id(tmp_path: Path) -> None:
     embedded = find_thumbnails(folder, ids[:2], page, embed=True)["files"]
     assert all(file.startswith("data:image/webp;base64,") for file in embedded)
     (folder / "9.jpg").write_text("no picture")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read the image"):
         find_thumbnails(folder, [9], page, embed=True)
     assert match_files([Path("007.jpg")], ["7", "007", 7, "8"]) == [Path("007.jpg")] * 3 + [None]
 
@@ -314,8 +315,8 @@ def test_addresses_are_let_through_by_the_policy(example: Example, tmp_path: Pat
 
 
 def test_words_where_captions_are_cut_otherwise() -> None:
-    assert color("a dog.", [(0, 1, 0.02), (2, 5, 0.51)], 0.01) == [2, 51]
-    assert color("a dog's", [(0, 1, 0.0), (2, 5, 0.5), (5, 7, -0.1)], 0.1) == {
+    assert encode_values("a dog.", [(0, 1, 0.02), (2, 5, 0.51)], 0.01) == [2, 51]
+    assert encode_values("a dog's", [(0, 1, 0.0), (2, 5, 0.5), (5, 7, -0.1)], 0.1) == {
         "spans": [[0, 1, 0], [2, 5, 5], [5, 7, -1]]
     }
 
@@ -331,12 +332,12 @@ def test_words_that_people_do_not_say() -> None:
 
 def test_the_citation_is_that_of_the_project() -> None:
     known = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert (known["title"], known["authors"][0]["name"]) == (citing.TITLE, citing.AUTHOR)
+    assert (known["title"], known["authors"][0]["name"]) == (citation.TITLE, citation.AUTHOR)
     assert (known["repository-code"], int(known["date-released"][:4])) == (
-        citing.ADDRESS,
-        citing.YEAR,
+        citation.ADDRESS,
+        citation.YEAR,
     )
-    assert known["version"] == re.search(r"version = \{(.*)\}", citing.cite())[1]
+    assert known["version"] == re.search(r"version = \{(.*)\}", citation.cite())[1]
 
 
 def test_command_writes_and_tells(
@@ -371,9 +372,9 @@ def test_command_writes_and_tells(
     for arguments, problem in (
         (["-o", "system_a.json"], "system_a.json is also an input"),
         (["-o", "no/r.html"], "there is no folder no"),
-        (["--images", "nothing"], "neither a folder of images nor an address"),
+        (["--images", "nothing"], "neither a folder of images nor a URL"),
         (["--by", "mood"], "no slices named 'mood'"),
-        (["--explain", "meteor"], "'meteor', which is not among the metrics: rouge-l, cider-d"),
+        (["--explain", "meteor"], "'meteor' is not among the metrics: rouge-l, cider-d"),
     ):
         assert main(["report", *files, *common, *arguments]) == 2
         assert problem in capsys.readouterr().err

@@ -41,7 +41,7 @@ def report(
     references[3] = [NASTY, *references[3]]
     systems = {"first": {str(k): v for k, v in first.items()}, NASTY: {}}
     systems[NASTY] = {str(k): v for k, v in second.items()}
-    with pytest.warns(cidery.errors.DataWarning, match="70 of 72 images have no picture"):
+    with pytest.warns(cidery.errors.DataWarning, match="70 of 72 images have no file"):
         return cidery.write_report(
             folder / "report.html",
             systems,

@@ -242,7 +242,7 @@ def test_planned_numbers() -> None:
         with pytest.raises(SettingError, match=f"spread must be .* not {spread:g}"):
             plan_images(0.2, spread)
     for count in (0, -5, float("nan")):
-        with pytest.raises(SettingError, match=f"at least 1 image must be there, not {count:g}"):
+        with pytest.raises(SettingError, match=f"images must be at least 1, not {count:g}"):
             plan_images(0.2, 1.0, images=count)
     with pytest.raises(SettingError, match="correlation must be between -1 and 1, not 2"):
         plan_images(0.2, 1.0, correlation=2)

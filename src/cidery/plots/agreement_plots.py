@@ -1,7 +1,6 @@
-"""Figures of agreement with people: accuracy by number of references, scores, wins of systems.
+"""Figures of agreement with human judgments: accuracy, correlations, wins of systems.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
 HATCHES = (None, "...", "xxx")
 FEW_LINES = 4
-"""Up to so many lines have their intervals drawn; more would hide each other."""
+"""Maximum number of lines with intervals."""
 FEW_LEVELS = 10
-"""Up to so many different ratings are drawn as boxes, more as a cloud."""
+"""Maximum number of distinct ratings drawn as boxes instead of a scatter plot."""
 FEW_POINTS, MOST_POINTS = 100, 5000
-"""Up to the one, points are drawn large; beyond the other, every second, third, … is drawn."""
+"""Maximum number of large points, and of points drawn."""
 _AT = re.compile(r"accuracy_at_([0-9]+)")
 
 
@@ -51,7 +50,7 @@ def plot_references(agreements: Agreement | Mapping[str, Agreement]) -> Figure:
                 counts = [int(at[1]) for name in found if (at := _AT.fullmatch(name))]
                 if not counts:
                     raise SettingError(
-                        f"{label} was not judged by number of references; "
+                        f"{label} has no accuracy by number of references; "
                         'evaluate with protocol="references"'
                     )
                 shares = [100 * found[f"accuracy_at_{n}"] for n in counts]
@@ -76,10 +75,10 @@ def plot_references(agreements: Agreement | Mapping[str, Agreement]) -> Figure:
 
 
 def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
-    """Draw the share of its pairs that each system wins, by people and by metrics, as bars.
+    """Draw the share of pairs that each system wins, by human judgments and by metrics.
 
-    The CIDEr paper's Figure 4, with intervals where they were computed. Systems that people prefer
-    stand first; `balanced` counts every opponent alike, however often two systems meet.
+    The CIDEr paper's Figure 4, with intervals if they were computed. Systems are sorted by human
+    judgments; `balanced` gives every opponent the same weight.
 
     ```python
     plot_wins(evaluate(dataset, ["cider", "bleu-4"], protocol="wins"))
@@ -90,7 +89,7 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
     named = [name for name in agreement.statistics if name.startswith(start)]
     shares = {name[len(start) :]: people[name] for name in named if name in people}
     if not shares:
-        raise SettingError('there are no wins of systems to draw; evaluate with protocol="wins"')
+        raise SettingError('no wins to draw; evaluate with protocol="wins"')
     systems = sorted(shares, key=lambda name: -shares[name])
     labels = [HUMAN, *(label for label in agreement.results if label != HUMAN)]
     width = 0.8 / len(labels)
@@ -121,7 +120,7 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
                 text.set(rotation=35, ha="right", rotation_mode="anchor")
         axes.tick_params(axis="x", length=0)
         axes.set_xlabel("system")
-        axes.set_ylabel("pairs won, %, opponents alike" if balanced else "pairs won, %")
+        axes.set_ylabel("pairs won, %, balanced" if balanced else "pairs won, %")
         figure.legend(loc="outside right upper")
     return figure
 
@@ -129,7 +128,7 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
 def _find_bars(
     found: Mapping[str, float], names: Sequence[str]
 ) -> tuple[list[float], list[list[float]] | None]:
-    """Return shares in percent, and how far their intervals reach down and up; None without any."""
+    """Return shares in percent and their error bars, if there are intervals."""
     heights = [100 * found[name] for name in names]
     if f"{names[0]}_low" not in found:
         return heights, None
@@ -139,10 +138,10 @@ def _find_bars(
 
 
 def plot_correlations(agreement: Agreement) -> Figure:
-    """Draw each metric's scores against what people said, with the best line.
+    """Draw each metric's scores against human ratings, with a regression line.
 
-    Ratings on a scale of few steps are drawn as boxes, others as a cloud (Wang and Chan 2019,
-    Figure 7).
+    Ratings with few distinct values are drawn as boxes, others as a scatter plot (Wang and Chan
+    2019, Figure 7).
 
     ```python
     plot_correlations(evaluate(dataset, ["cider-d", "bleu-4"]))
@@ -150,7 +149,7 @@ def plot_correlations(agreement: Agreement) -> Figure:
     """
     if not agreement.points:
         raise SettingError(
-            f"there are no scores beside ratings to draw for {agreement.protocol!r}; "
+            f"no scores and ratings to draw for {agreement.protocol!r}; "
             "evaluate ratings, sets or systems without the cache"
         )
     count = len(agreement.points)

@@ -1,7 +1,6 @@
-"""Figures of what captions say: their words, topics and similarities.
+"""Figures of word frequencies, topics and similarities of captions.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def plot_word_frequencies(counts: Mapping[str, WordFrequencies], *, humans: str = HUMANS) -> Figure:
-    """Draw how often each system uses its words, by rank: figure 3 of Wang and Chan 2019.
+    """Draw word frequencies by rank: figure 3 of Wang and Chan 2019.
 
     ```python
     plot_word_frequencies({"ours": count_words(sets)})
@@ -99,7 +98,7 @@ def _draw_radar(axes: Any, found: LatentSemantics, styles: Sequence[dict[str, An
 
 
 def plot_map(points: CaptionMap) -> Figure:
-    """Draw captions of several images as a map, equal captions as one larger mark: figure 9.
+    """Draw captions of several images as a map; equal captions share a larger marker: figure 9.
 
     ```python
     plot_map(map_captions(sets))

@@ -1,7 +1,6 @@
-"""Figures of diversity and accuracy: systems beside each other, and by number of captions.
+"""Figures of diversity and accuracy, by system and by number of captions.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def plot_diversity(comparison: DiversityComparison) -> dict[str, Figure]:
-    """Draw every figure that there are data for, by name.
+    """Draw all figures for which there are data; return them by name.
 
     `tradeoff`, `f` and `counts` need references and Self-CIDEr; `vocabulary` and `ranks` need two
     systems, Self-CIDEr, and the vocabulary or another measure.
@@ -40,7 +39,7 @@ def plot_diversity(comparison: DiversityComparison) -> dict[str, Figure]:
     """
     details = comparison.details
     if details is None:
-        raise SettingError("there are no details to draw; pass details=True to compare_diversity")
+        raise SettingError("no details to draw; pass details=True to compare_diversity")
     figures: dict[str, Figure] = {}
     if details.curves:
         figures["tradeoff"] = plot_tradeoff(comparison.tables)
@@ -54,7 +53,7 @@ def plot_diversity(comparison: DiversityComparison) -> dict[str, Figure]:
 
 
 def _plot_measures(tables: Mapping[str, ScoreTable]) -> dict[str, Figure]:
-    """Draw systems by several measures, where there are systems and measures to compare."""
+    """Draw systems by pairs of measures, if there are several."""
     shared = set.intersection(*({*table.corpus} for table in tables.values()))
     figures: dict[str, Figure] = {}
     if len(tables) > 1 and "self-cider" in shared:
@@ -70,8 +69,7 @@ def plot_tradeoff(
 ) -> Figure:
     """Draw systems by accuracy and diversity, with intervals: figure 4 of Wang and Chan 2019.
 
-    The tables come from `measure_diversity(…, references=…)`; the one called `humans` is drawn as a
-    black star.
+    Tables are those of `measure_diversity(…, references=…)`; `humans` is a black star.
 
     ```python
     plot_tradeoff({"ours": ours, "humans": humans})
@@ -171,6 +169,6 @@ def plot_counts(
 
 
 def _accuracy_metric(tables: Mapping[str, ScoreTable]) -> str:
-    """Return what accuracy was measured with: `accuracy|metric:cider-d|…` says."""
+    """Return the metric in the signature of accuracy, `accuracy|metric:cider-d|…`."""
     signature = next(iter(tables.values())).signatures["accuracy"]
     return spell_measure(signature.partition("metric:")[2].partition("|")[0])

@@ -1,8 +1,7 @@
-"""What all figures share: their style, colors and markers, and how they are written to files.
+"""Style, colors and markers of all figures, and writing them to files.
 
-Colors are those of Okabe and Ito (2008), which color-blind readers tell apart; every series also
-has a marker or a line style of its own, so that no figure depends on color alone. Vector files
-(PDF, SVG, EPS) keep text as text. Needs the extra `plots`.
+Colors are those of Okabe and Ito (2008), which are safe for color-blind readers; every series also
+has its own marker or line style. Vector files (PDF, SVG, EPS) keep text as text.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".pdf", ".svg", ".eps", ".png")
-"""What `save_figures` can write."""
+"""File formats of `save_figures`."""
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
 LINES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
@@ -35,17 +34,17 @@ _STYLE = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "lines.linewidth": 1.4,
-    "pdf.fonttype": 42,  # text stays text
+    "pdf.fonttype": 42,  # embed fonts as text
     "svg.fonttype": "none",
-    "svg.hashsalt": "cidery",  # the same data make the same file
+    "svg.hashsalt": "cidery",  # reproducible files
 }
 _DRAWING = RLock()
-"""matplotlib's settings belong to the process, so only one thread at a time may change them."""
+"""Lock for matplotlib's settings, which are global."""
 
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Apply this module's style inside the block; matplotlib's own settings come back after it."""
+    """Apply this module's style inside the block."""
     try:
         import matplotlib
     except ImportError:
@@ -56,7 +55,7 @@ def _style() -> Iterator[None]:
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """Make a figure of this size in inches; draw on it inside the block."""
+    """Yield a figure of this size in inches."""
     with _style():
         from matplotlib.figure import Figure
 
@@ -97,23 +96,23 @@ def save_figures(
 
 
 def check_figure_file(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a figure's file; refuse those that `save_figures` cannot write."""
+    """Return the suffix of a figure file; raise a SettingError for unsupported formats."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise SettingError(
-            f"{path}: the name of a figure's file ends in {', '.join(FORMATS)}, not {suffix!r}"
+            f"{path}: unsupported figure format {suffix!r}; use {', '.join(FORMATS)}"
         )
     return suffix
 
 
 def require_some(things: Mapping[str, Any]) -> None:
-    """Raise an InputError where there is nothing to draw."""
+    """Raise an InputError if there is nothing to draw."""
     if not things:
-        raise InputError("there is nothing to draw")
+        raise InputError("nothing to draw")
 
 
 def line_styles(count: int) -> list[dict[str, Any]]:
-    """Return a color, a dash pattern and a marker for each of so many lines."""
+    """Return a color, line style and marker for each line."""
     styles = zip(cycle(COLORS[:6]), cycle(LINES), cycle(_MARKERS), strict=False)
     return [
         {"color": color, "linestyle": line, "marker": marker, "markersize": 3, "linewidth": 1.1}
@@ -124,7 +123,7 @@ def line_styles(count: int) -> list[dict[str, Any]]:
 def point_styles(names: Iterable[str], humans: str | None) -> list[dict[str, Any]]:
     """Return a marker and a color for each name; `humans` is a black star.
 
-    The first 70 names get 70 different combinations.
+    The first 70 combinations are distinct.
     """
     colors, markers = cycle(COLORS), cycle(_MARKERS)
     return [

@@ -1,4 +1,4 @@
-"""A figure of how much reward nonsense keeps."""
+"""Figure of the hackability of rewards."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def plot_hackability(records: Sequence[Mapping[str, Any]]) -> Figure:
-    """Draw the hackability of rewards with its intervals: a line per reward, a mark per attack.
+    """Draw the hackability of rewards with intervals: a row per reward, a marker per attack.
 
     ```py
     plot_hackability(red_team(references, ["cider-d", "cider-r"]).to_records())
@@ -42,7 +42,7 @@ def plot_hackability(records: Sequence[Mapping[str, Any]]) -> Figure:
         axes.set_xlim(left=0)
         axes.set_ylim(len(rewards) - 0.4, -0.6)
         axes.set_yticks(range(len(rewards)), rewards)
-        axes.set_xlabel("hackability: what nonsense earns, the best captions' reward being 1")
+        axes.set_xlabel("hackability: reward of nonsense relative to the best captions")
         axes.grid(True, axis="x")
         figure.legend(loc="outside upper center", ncols=len(attacks))
     return figure

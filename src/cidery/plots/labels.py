@@ -1,4 +1,4 @@
-"""Names written beside points, where they cover other things least."""
+"""Placement of labels beside points with the least overlap."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _OFFSETS = ((5, 5), (5, -5), (-5, 5), (-5, -5), (9, 0), (-9, 0), (0, 9), (0, -9))
-"""Where a name may stand, in points from its mark."""
+"""Candidate positions of a label, in points from its marker."""
 
 
 def label_points(
     figure: Figure, axes: Axes, points: Sequence[tuple[Interval, Interval, str]]
 ) -> None:
-    """Write names beside their points, where they cover each other, marks and intervals least."""
+    """Label points, with the least overlap of labels, markers and intervals."""
     figure.draw_without_rendering()
     taken = _find_taken(figure, axes, points)
     inside = axes.get_window_extent()
@@ -46,7 +46,7 @@ def label_points(
 def _find_taken(
     figure: Figure, axes: Axes, points: Sequence[tuple[Interval, Interval, str]]
 ) -> list[Any]:
-    """Return the boxes of all marks and intervals, in pixels."""
+    """Return the bounding boxes of all markers and intervals, in pixels."""
     from matplotlib.transforms import Bbox
 
     place = axes.transData.transform
@@ -64,7 +64,7 @@ def _find_taken(
 
 
 def overlap(one: Any, other: Any) -> float:
-    """Return the area that two boxes share."""
+    """Return the overlap area of two boxes."""
     width = min(one.x1, other.x1) - max(one.x0, other.x0)
     height = min(one.y1, other.y1) - max(one.y0, other.y0)
     return max(0.0, float(width)) * max(0.0, float(height))

@@ -1,7 +1,6 @@
-"""The distributions of captions' lengths, several files in one figure.
+"""Distributions of caption lengths of several files.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ MOST_BINS = 60
 
 
 def plot_lengths(descriptions: Description | Mapping[str, Description]) -> Figure:
-    """Draw how many captions have how many words: figure 2 of Santos, Colombini, Avila 2021.
+    """Draw the distribution of caption lengths: figure 2 of Santos, Colombini, Avila 2021.
 
-    Shares are of the captions of each file, per word of length, so that files of different sizes
-    can be compared; the legend has the mean and the standard deviation. The rare longest captions
-    are in the last bin.
+    Shares are per file and per word of length; the legend has the mean and the standard deviation.
+    The last bin has all longer captions.
 
     ```python
     plot_lengths({"mine": cidery.describe({"a": ["a dog runs", "a big brown dog"]})})
@@ -63,11 +61,11 @@ def plot_lengths(descriptions: Description | Mapping[str, Description]) -> Figur
         axes.set_xlim(edges[0], edges[-1])
         axes.set_ylim(bottom=0)
         for text in axes.legend().get_texts():
-            text.set_parse_math(False)  # names are people's
+            text.set_parse_math(False)  # file names may contain $
     return figure
 
 
 def _find_usual_end(rows: NDArray[np.int64]) -> int:
-    """Return the length that 99 % of captions do not exceed; `rows` are lengths and captions."""
+    """Return the 99th percentile of lengths; `rows` are lengths and captions."""
     reached = np.cumsum(rows[:, 1]) >= 0.99 * rows[:, 1].sum()
     return max(1, int(rows[reached.argmax(), 0]))

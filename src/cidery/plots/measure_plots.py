@@ -1,7 +1,6 @@
 """Figures of one measure of diversity against another, and against the vocabulary.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_NAMES = 10
-"""Up to so many systems are named beside their points, more in a legend."""
+"""Maximum number of systems labeled at their points instead of in a legend."""
 _NAMES = {
     "self-cider": "Self-CIDEr",
     "lsa": "LSA",
@@ -38,7 +37,7 @@ def plot_vocabulary(
 ) -> Figure:
     """Draw systems by the size of their vocabulary and their diversity: Wang and Chan's figure 2.
 
-    A vocabulary grows with the number of captions, so compare systems with equally many.
+    A vocabulary grows with the number of captions: compare systems with equal numbers.
 
     ```python
     plot_vocabulary({"ours": ours, "humans": humans})
@@ -61,8 +60,8 @@ def plot_ranks(
 ) -> Figure:
     """Draw systems by two measures, and their ranks by each: Wang and Chan's figures 10 and 11.
 
-    On the right, the most diverse system is on top, and lines that cross are systems on whose order
-    the measures disagree. Equal values share a rank.
+    On the right, the most diverse system is on top, and crossing lines are pairs of systems that
+    the measures rank differently. Ties share a rank.
 
     ```python
     plot_ranks({"ours": ours, "humans": humans}, ("self-cider", "lsa"))
@@ -70,19 +69,19 @@ def plot_ranks(
     """
     check_tables(tables, *measures)
     if len(tables) < 2:
-        raise InputError("ranks need at least two systems")
+        raise InputError("plot_ranks needs at least two systems")
     values = [np.asarray([t.corpus[measure] for t in tables.values()]) for measure in measures]
     rho = Correlation.build(*values)()["spearman"]
     names = 0.075 * max(map(len, tables))
     with new_figure(6.2 + 2 * names, max(3.2, 0.9 + 0.26 * len(tables))) as figure:
-        # The names beside the ranks take room from the right half.
+        # Labels of ranks need space on the right.
         left, right = figure.subplots(1, 2, width_ratios=(3.4, 2 + 2 * names))
         left.set_xlabel(spell_measure(measures[0]))
         left.set_ylabel(spell_measure(measures[1]))
         _draw_ranks(right, list(tables), values, humans)
         right.set_xticks((0, 1), [spell_measure(measure) for measure in measures])
         right.set_title(f"rank; Spearman's ρ = {rho:.2f}" if np.isfinite(rho) else "rank")
-        _draw_points(left, tables, *measures, humans)  # the ranks say which mark is whose
+        _draw_points(left, tables, *measures, humans)  # the ranks identify the markers
     return figure
 
 
@@ -111,7 +110,7 @@ def _draw_ranks(axes: Axes, names: Sequence[str], values: Sequence[Any], humans:
 
 
 def _spread_equal(ranks: Any) -> Any:
-    """Return where each system is drawn: those that share a rank stand below each other."""
+    """Return the position of each system; tied systems are below each other."""
     order = np.argsort(ranks, kind="stable")
     heights = np.empty(len(ranks))
     heights[order] = np.arange(1, len(ranks) + 1)
@@ -126,7 +125,7 @@ def draw_systems(
     up: str,
     humans: str,
 ) -> None:
-    """Draw systems as points by two columns of their tables, with their intervals and names."""
+    """Draw systems as labeled points by two columns of their tables, with intervals."""
     points = _draw_points(axes, tables, across, up, humans)
     if len(points) <= MOST_NAMES:
         label_points(figure, axes, points)
@@ -137,7 +136,7 @@ def draw_systems(
 def _draw_points(
     axes: Axes, tables: Mapping[str, ScoreTable], across: str, up: str, humans: str
 ) -> list[tuple[Interval, Interval, str]]:
-    """Draw systems as points; return where each one is."""
+    """Draw systems as points; return their positions."""
     axes.grid(True)
     points = []
     for (name, table), style in zip(tables.items(), point_styles(tables, humans), strict=True):
@@ -159,7 +158,7 @@ def _draw_points(
 
 
 def _find_interval(table: ScoreTable, column: str) -> Interval:
-    """Return a score with its interval; a count, such as the vocabulary, has none."""
+    """Return a score with its interval; counts, such as the vocabulary, have none."""
     if column in table.resampling:
         return table.interval(column)
     score = table.corpus[column]
@@ -167,12 +166,12 @@ def _find_interval(table: ScoreTable, column: str) -> Interval:
 
 
 def spell_measure(measure: str) -> str:
-    """Return how figures write a measure."""
+    """Return the label of a measure in figures."""
     return _NAMES.get(measure, measure)
 
 
 def check_tables(tables: Mapping[str, ScoreTable], *columns: str) -> None:
-    """Raise an InputError where a table lacks one of the columns."""
+    """Raise an InputError if a table lacks one of the columns."""
     require_some(tables)
     for name, table in tables.items():
         lacking = [column for column in columns if column not in table.corpus]

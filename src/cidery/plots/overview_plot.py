@@ -1,7 +1,6 @@
-"""A figure of metrics by sets of judgments.
+"""Figure of the agreement of metrics with human judgments, by data set.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ _PANELS_PER_LINE = 4
 
 
 def plot_overview(overview: Overview) -> Figure:
-    """Draw what metrics reach on each set, with intervals; those that share the first place full.
+    """Draw the agreement of metrics on each data set, with intervals; full markers rank first.
 
-    What people reach among themselves is a line.
+    Annotator agreement is a line.
 
     ```python
     plot_overview(evaluate_all("data", ["cider-d", "rouge-l"]))

@@ -1,6 +1,6 @@
 """Figures of scene graphs: objects in a row, attributes below them, relations above.
 
-Needs the extra `plots`; `cidery.plots.save_figures` writes them.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class _Arch:
     level: int = 0
 
     def meets(self, other: _Arch) -> bool:
-        """Tell whether both would cover the same place, were they equally high."""
+        """Return True if both arches would overlap at the same height."""
         (left, right), (other_left, other_right) = self.extent, other.extent
         return left < other_right and right > other_left
 
     @property
     def extent(self) -> tuple[float, float]:
-        """From where to where it reaches, its label included."""
+        """Horizontal extent, with the label."""
         half, middle = _LETTER * len(self.label) / 2 + 0.1, (self.start + self.end) / 2
         return min(self.start, self.end, middle - half), max(self.start, self.end, middle + half)
 
@@ -52,7 +52,7 @@ def plot_scene(graph: SceneGraph) -> Figure:
     ```
     """
     if not graph.objects:
-        raise InputError("there is nothing to draw: the caption names no object")
+        raise InputError("nothing to draw: the caption has no objects")
     centers, width = _place_objects(graph)
     arches = _build_arches(graph, centers)
     depth = max(Counter(name for name, _ in graph.attributes).values(), default=0)
@@ -76,7 +76,7 @@ def plot_scene(graph: SceneGraph) -> Figure:
 
 
 def _place_objects(graph: SceneGraph) -> tuple[dict[str, float], float]:
-    """Return the middle of each object's column, wide enough for what is in it, and the width."""
+    """Return the center of each object's column, and the total width."""
     ends = Counter(name for subject, _, other in graph.relations for name in (subject, other))
     centers: dict[str, float] = {}
     at = _GAP
@@ -92,7 +92,7 @@ def _place_objects(graph: SceneGraph) -> tuple[dict[str, float], float]:
 
 
 def _build_arches(graph: SceneGraph, centers: dict[str, float]) -> list[_Arch]:
-    """Give short relations low arches; where two would cross, the later one goes higher."""
+    """Return the height of each arch; longer and overlapping relations are higher."""
     feet = _place_feet(graph, centers)
     spans = [(feet[number, 0], feet[number, 2]) for number in range(len(graph.relations))]
     arches: list[_Arch] = []
@@ -104,9 +104,9 @@ def _build_arches(graph: SceneGraph, centers: dict[str, float]) -> list[_Arch]:
 
 
 def _place_feet(graph: SceneGraph, centers: dict[str, float]) -> dict[tuple[int, int], float]:
-    """Return where each relation stands on its objects, so that few arches cross.
+    """Return the end points of each relation on its objects, with few crossings.
 
-    What leads to the left stands to the left, and on each side what leads farther stands inside.
+    Relations to the left start on the left; on each side, longer ones start inside.
     """
     ends: dict[str, list[tuple[bool, float, int, int]]] = {name: [] for name in graph.objects}
     for number, relation in enumerate(graph.relations):

@@ -1,7 +1,6 @@
 """Figures of scores by slices of the images, with their intervals.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
-extra `plots`.
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ def plot_slices(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Figure:
-    """Draw the scores of slices with their intervals: a panel per metric, a mark per system.
+    """Draw the scores of slices with intervals: a panel per metric, a marker per system.
 
-    The tables come from `score(…, by=…)` or are those of `compare(…, by=…)`.
+    Tables are those of `score(…, by=…)` or `compare(…, by=…)`.
 
     ```python
     plot_slices(cidery.score(candidates, references, by="references"), ["cider-d"])
@@ -41,7 +40,7 @@ def plot_slices(
     require_some(systems)
     sliced = {name: table.slices for name, table in systems.items() if table.slices is not None}
     if len(sliced) < len(systems):
-        raise InputError("there are no slices to draw; pass by= to score or compare")
+        raise InputError("no slices to draw; pass by= to score or compare")
     first = next(iter(sliced.values()))
     labels = list(metrics or first.whole.corpus)
     unknown = [label for label in labels if label not in first.whole.corpus]
@@ -76,7 +75,7 @@ def plot_slices(
             axes.axhline(0.5, color="0.8", linewidth=0.6)
             axes.set_xlabel(label)
             axes.tick_params(axis="y", length=0)
-            # Names are people's: a dollar sign does not start a formula.
+            # Names may contain $, which must not start a formula.
             axes.set_yticks(range(len(names)), list(map(_shorten, names)), parse_math=False)
         for axes in all_axes[len(labels) :]:
             axes.set_visible(False)

@@ -1,4 +1,4 @@
-"""How to cite cidery; a test compares this with CITATION.cff."""
+"""Citation of cidery; a test compares it with CITATION.cff."""
 
 from __future__ import annotations
 

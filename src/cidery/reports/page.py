@@ -1,4 +1,4 @@
-"""The HTML of a page: a template, style sheets and scripts of this package, and data as JSON."""
+"""HTML of a report: template, style sheets, scripts and data as JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 STATIC = Path(__file__).parent / "static"
-"""The web app serves its folder `explorer`."""
+"""Static files; `cidery-server` serves the folder `explorer`."""
 SHEETS = ("report.css", "explorer/explorer.css")
 SCRIPTS = ("explorer/model.js", "explorer/explorer.js", "charts.js", "report.js")
 
 
 def find_plotly() -> str | None:
-    """Return plotly.js, which the installed package `plotly` has, without importing that."""
+    """Return plotly.js of the installed package `plotly`, without importing it."""
     found = find_spec("plotly")
     for folder in (found and found.submodule_search_locations) or ():
         file = Path(folder) / "package_data" / "plotly.min.js"
@@ -29,7 +29,7 @@ def find_plotly() -> str | None:
 
 
 def escape_json(content: Any) -> str:
-    r"""Return JSON that stays data inside `<script>`: `<` is written as `\u003c`.
+    r"""Return JSON that is safe inside `<script>`: `<` is written as `\u003c`.
 
     ```python
     escape_json("</script>")   # '"\\u003c/script>"'
@@ -42,7 +42,7 @@ def escape_json(content: Any) -> str:
 def make_page(
     content: Mapping[str, Any], plotly: str | None, image_sources: Sequence[str]
 ) -> bytes:
-    """Return the whole page; its policy lets run only the scripts that are put in here."""
+    """Return the page; its Content-Security-Policy allows only the embedded scripts."""
     sheets = "\n".join(_read(name) for name in SHEETS)
     scripts = [_read(name) for name in SCRIPTS]
     library = ""

@@ -1,4 +1,4 @@
-"""What a page shows, as one mapping that JSON can hold: numbers with all digits, in columns."""
+"""Data of a report, ready for JSON: scores with all digits, in columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from cidery.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import find_categories
 from cidery.reports.word_contrasts import contrast_words, gather_references
-from cidery.reports.word_values import Values, color, find_step, list_values
+from cidery.reports.word_values import Values, encode_values, find_step, list_values
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Interval
 from cidery.tables import without_nan
@@ -20,10 +20,10 @@ from cidery.text import SPLIT
 if TYPE_CHECKING:
     from cidery.scoring.scorer import Scorer
 
-MOST_EXACT = 2**53
-"""Browsers keep larger whole numbers with fewer digits."""
-MOST_AT_ONCE = 25_000
-"""Captions that are explained together: more would need gigabytes."""
+MAX_SAFE_INTEGER = 2**53
+"""Largest integer that browsers represent exactly."""
+BATCH_SIZE = 25_000
+"""Maximum number of captions explained at once, to limit memory."""
 
 
 def order_rows(corpus: Corpus) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -32,9 +32,9 @@ def order_rows(corpus: Corpus) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def list_images(corpus: Corpus) -> list[ImageId]:
-    """Return the images' ids; numbers that a browser would round become text."""
+    """Return the image ids; integers that browsers would round become strings."""
     return [
-        str(image) if isinstance(image, int) and abs(image) > MOST_EXACT else image
+        str(image) if isinstance(image, int) and abs(image) > MAX_SAFE_INTEGER else image
         for image in corpus.images
     ]
 
@@ -49,7 +49,7 @@ def describe_system(
 ) -> dict[str, Any]:
     """Return a system's columns: captions and their scores, image by image.
 
-    `images` has the place of each caption's image; it is left out where each image has one caption.
+    `images` has the index of each caption's image; it is omitted if each image has one caption.
     """
     order = order_rows(corpus)
     places = corpus.candidate_images[order]
@@ -63,7 +63,7 @@ def describe_system(
 
 
 def list_numbers(values: Any) -> list[float | None]:
-    """Return an array's numbers; None for what JSON cannot hold."""
+    """Return the values of an array; None for NaN and infinity."""
     numbers: list[float | None] = values.tolist()
     if np.isfinite(values).all():
         return numbers
@@ -73,7 +73,7 @@ def list_numbers(values: Any) -> list[float | None]:
 def describe_systems(
     corpora: Mapping[str, Corpus], tables: Mapping[str, ScoreTable], scorer: Scorer
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return all systems' columns, and the words and objects in which they differ from people."""
+    """Return the columns of all systems, and their word and object contrasts with references."""
     split = scorer.references.captions.form(SPLIT).tokens()
     offsets = scorer.references.image_offsets
     every, common = gather_references(split, offsets)
@@ -82,11 +82,11 @@ def describe_systems(
     )
     columns, contrasts = {}, {}
     for name, corpus in corpora.items():
-        said = scorer.references.tokenizer(corpus.candidates, scorer.threads).form(SPLIT).tokens()
-        columns[name] = describe_system(corpus, tables[name].each, [len(words) for words in said])
+        tokens = scorer.references.tokenizer(corpus.candidates, scorer.threads).form(SPLIT).tokens()
+        columns[name] = describe_system(corpus, tables[name].each, [len(words) for words in tokens])
         images = corpus.candidate_images
         contrasts[name] = {
-            "words": contrast_words(said, images, every, common),
+            "words": contrast_words(tokens, images, every, common),
             "objects": contrast_words(
                 find_categories(corpus.candidates), images, things, common_things
             ),
@@ -97,7 +97,7 @@ def describe_systems(
 def color_words(
     corpora: Mapping[str, Corpus], scorer: Scorer, label: str
 ) -> tuple[dict[str, list[Any]], float]:
-    """Return what the words of every caption earned or cost, and the unit of these numbers."""
+    """Return the values of the words of every caption, and their unit."""
     found: dict[str, list[Values]] = {}
     for names in _batch(corpora):
         parts = [corpora[name] for name in names]
@@ -112,7 +112,7 @@ def color_words(
     step = find_step(chain.from_iterable(found.values()))
     return {
         name: [
-            color(corpus.candidates[row], found[name][row], step)
+            encode_values(corpus.candidates[row], found[name][row], step)
             for row in order_rows(corpus).tolist()
         ]
         for name, corpus in corpora.items()
@@ -120,11 +120,11 @@ def color_words(
 
 
 def _batch(corpora: Mapping[str, Corpus]) -> Iterator[list[str]]:
-    """Yield systems that are explained together: references are looked at once in each batch."""
+    """Yield batches of systems that are explained together."""
     names: list[str] = []
     count = 0
     for name, corpus in corpora.items():
-        if names and count + len(corpus.candidates) > MOST_AT_ONCE:
+        if names and count + len(corpus.candidates) > BATCH_SIZE:
             yield names
             names, count = [], 0
         names.append(name)
@@ -133,7 +133,7 @@ def _batch(corpora: Mapping[str, Corpus]) -> Iterator[list[str]]:
 
 
 def write_intervals(found: Mapping[str, Interval]) -> dict[str, dict[str, float]]:
-    """Return intervals as `score --format json` writes them."""
+    """Return intervals in the format of `score --format json`."""
     return without_nan(  # type: ignore[no-any-return]
         {
             label: {"low": i.low, "high": i.high, "confidence": i.confidence}
@@ -143,5 +143,5 @@ def write_intervals(found: Mapping[str, Interval]) -> dict[str, dict[str, float]
 
 
 def has_sets(corpora: Iterable[Corpus]) -> bool:
-    """Tell whether every system has at least two captions for every image."""
+    """Return True if every system has at least two captions per image."""
     return all(np.bincount(c.candidate_images, minlength=len(c.images)).min() > 1 for c in corpora)

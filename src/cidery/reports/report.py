@@ -1,4 +1,4 @@
-"""write_report(): score, test, explain, and put everything into one page."""
+"""write_report(): scores, tests and explanations of systems in one HTML page."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 LAYOUT = 1
-"""Version of the JSON in a page."""
-LEADS = ("cider-d", "cider-r", "cider")
-"""Metrics that a page begins with, and that color words, if they are among those chosen."""
-SLOW = ("claims", "contextual", "spice")
-"""Extras of metrics that take too long to explain thousands of captions, unless asked to."""
-_OURS = (DataWarning, SliceWarning, UnreliableWarning)
+"""Version of the JSON layout."""
+LEAD_METRICS = ("cider-d", "cider-r", "cider")
+"""Preferred metrics for the summary and for coloring words."""
+SLOW_EXTRAS = ("claims", "contextual", "spice")
+"""Extras of metrics that are too slow to explain all captions by default."""
+_OWN_WARNINGS = (DataWarning, SliceWarning, UnreliableWarning)
 
 
 @dataclass(frozen=True)
 class Report:
-    """A page that was written, and what is in it."""
+    """A written report and its content."""
 
     path: Path
     size: int
     """Bytes of the file."""
     summary: tuple[str, ...]
-    """What the scores mean, a sentence each."""
+    """Summary of the scores, in sentences."""
     content: Mapping[str, Any] = field(repr=False)
-    """The JSON of the page."""
+    """Data of the page."""
 
     @property
     def has_charts(self) -> bool:
-        """Whether Plotly was there to draw."""
+        """True if the page has charts (extra `report`)."""
         return bool(self.content["charts"])
 
 
@@ -85,29 +85,29 @@ def write_report(
 ) -> Report:
     """Write one HTML file with the scores, tests, pictures and captions of one or more systems.
 
-    The file opens from disk and loads nothing from elsewhere, but for images by address. Its
-    numbers are those of `score` and `compare`; they are in one JSON, `<script id="data">`.
+    The file is self-contained, except for images by URL. Scores are those of `score` and `compare`,
+    and are in `<script id="data">` as JSON.
 
     Args:
-        path: the file to write.
-        systems: name -> captions, as `score` takes them.
-        references: as `score` takes them.
-        metrics: as `score` takes them; the page begins with CIDEr-D, or else with the first.
-        title: what the page is called.
-        images: a folder of images, named after their ids, or an address with `{image}` in it
+        path: output file.
+        systems: name -> captions, as in `score`.
+        references: as in `score`.
+        metrics: as in `score`; the summary is about CIDEr-D if it is among them, else the first.
+        title: title of the page.
+        images: a folder of images named after their ids, or a URL with `{image}` in it
             (`{image:012}`: twelve digits).
-        embed_images: put small pictures into the page, so that it can be sent without the folder.
-        explain: the metric by which words are colored; None: no colors; by default CIDEr-D, or
-            else the first of those chosen that explains its scores and needs no language model.
-        audit: also show what `audit_files` finds in each system's captions.
-        missing: as in `compare`: with `"skip"`, images are kept that all systems describe.
-        confidence: of intervals.
-        resamples: of intervals and tests, as in `compare`.
-        seed: of the samples.
+        embed_images: embed thumbnails, so that the page does not need the folder.
+        explain: the metric that colors words; None: no colors. Default: CIDEr-D, or the first
+            metric that explains its scores and needs no language model.
+        audit: include the findings of `audit_files` for each system.
+        missing: as in `compare`.
+        confidence: as in `compare`.
+        resamples: as in `compare`.
+        seed: as in `compare`.
         by: slices, as in `score`.
         slices: as in `score`.
-        references_name: what the page and messages call the references.
-        by_name: what the page and messages call the slices.
+        references_name: name of the references in the page and in messages.
+        by_name: name of the slices in the page and in messages.
         settings: as in `score`.
 
     ```python
@@ -142,12 +142,12 @@ def write_report(
             thumbnails = find_thumbnails(images, first.images, target, embed=embed_images)
         step("resampling", 0.25)
         compared = compare_evaluation(evaluation, sampling)
-    told = _tell_again(raised)
+    messages = _reissue(raised)
     content = {
         "title": title or _make_title(list(systems)),
         "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "references_name": references_name,
-        "warnings": told,
+        "warnings": messages,
         "findings": _audit(systems, references, references_name) if audit else None,
         **_describe_scores(compared, sampling, first, pipeline.metrics),
         **_describe_captions(evaluation, explained),
@@ -165,39 +165,36 @@ def write_report(
 def _check_settings(
     path: Path, systems: Sized, images: str | os.PathLike[str] | None, embed: bool
 ) -> None:
-    """Refuse, before long work, what cannot be done, and a file that cannot be written."""
+    """Raise errors for invalid settings before the long work."""
     if not systems:
         raise SettingError("a report needs at least one system")
     if images is not None:
         check_images(images, embed=embed)
     elif embed:
-        raise SettingError("there are no images to put into the page: name their folder")
+        raise SettingError("embed_images needs images; pass the folder of the images")
     if path.is_dir():
-        raise SettingError(f"{path} is a folder; name a file")
+        raise SettingError(f"{path} is a folder; pass the name of a file")
     if not path.parent.is_dir():
         problem = f"cannot be written: there is no folder {path.parent}"
         raise FileNotFoundError(errno.ENOENT, problem, os.fspath(path))
 
 
 def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | None:
-    """Return the label of the metric that colors words; None where none is wanted or can."""
+    """Return the label of the metric that colors words, if any."""
     if wanted is None:
         return None
     able = [label for label, metric in metrics.items() if metric.explanation_unit]
     if wanted:
         if wanted not in metrics:
-            raise SettingError(
-                f"words cannot be colored by {wanted!r}, which is not among the metrics: "
-                f"{', '.join(metrics)}"
-            )
+            raise SettingError(f"explain={wanted!r} is not among the metrics: {', '.join(metrics)}")
         if wanted not in able:
             raise SettingError(
-                f"words cannot be colored by {wanted!r}, which explains no words; these do: "
-                f"{', '.join(able) or 'none of those chosen'}"
+                f"explain={wanted!r} does not explain words; metrics that do: "
+                f"{', '.join(able) or 'none'}"
             )
         return wanted
-    quick = [label for label in able if metrics[label].needs.extra not in SLOW]
-    return next((label for label in LEADS if label in quick), next(iter(quick), None))
+    quick = [label for label in able if metrics[label].needs.extra not in SLOW_EXTRAS]
+    return next((label for label in LEAD_METRICS if label in quick), next(iter(quick), None))
 
 
 def _make_title(systems: Sequence[str]) -> str:
@@ -206,20 +203,22 @@ def _make_title(systems: Sequence[str]) -> str:
     return f"Captions of {', '.join(systems[:-1])} and {systems[-1]}"
 
 
-def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Warn of what was recorded, once, and return the texts of our own warnings."""
-    told: dict[str, type[Warning]] = {str(item.message): item.category for item in raised}
-    for message, category in told.items():
+def _reissue(raised: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Issue recorded warnings once, and return the texts of cidery's own."""
+    messages: dict[str, type[Warning]] = {str(item.message): item.category for item in raised}
+    for message, category in messages.items():
         warnings.warn(message, category, stacklevel=3)
-    return [message for message, category in told.items() if issubclass(category, _OURS)]
+    return [
+        message for message, category in messages.items() if issubclass(category, _OWN_WARNINGS)
+    ]
 
 
 def _describe_scores(
     compared: Comparison, sampling: Sampling, corpus: Corpus, metrics: Mapping[str, Metric]
 ) -> dict[str, Any]:
-    """Return what `compare` found, and what it means."""
+    """Return the result of `compare` and its summary."""
     labels = list(next(iter(compared.tables.values())).corpus)
-    lead = next((label for label in LEADS if label in labels), labels[0])
+    lead = next((label for label in LEAD_METRICS if label in labels), labels[0])
     lower = [label for label in labels if metrics[label].lower_is_better]
     intervals = {name: table.intervals(**vars(sampling)) for name, table in compared.tables.items()}
     return {
@@ -238,7 +237,7 @@ def _describe_scores(
 def _describe_slices(
     tables: Mapping[str, ScoreTable], sampling: Sampling, corpus: Corpus
 ) -> dict[str, Any] | None:
-    """Return which images are in which slice, and the intervals of each system there."""
+    """Return the images of each slice, and the intervals of each system."""
     first = next(iter(tables.values())).slices
     if first is None:
         return None
@@ -256,7 +255,7 @@ def _describe_slices(
 
 
 def _describe_captions(evaluation: Evaluation, explained: str | None) -> dict[str, Any]:
-    """Return images, references and captions, with what words earned if they are explained."""
+    """Return images, references and captions, with the values of words if requested."""
     step = current_progress()
     step("describing captions", 0.4)
     corpora, scorer = evaluation.corpora, evaluation.scorer
@@ -265,7 +264,7 @@ def _describe_captions(evaluation: Evaluation, explained: str | None) -> dict[st
     content = {
         "images": contents.list_images(first),
         "references": contents.list_references(first),
-        "names": list(columns),  # browsers put names that are whole numbers first
+        "names": list(columns),  # JavaScript moves integer keys to the front
         "systems": columns,
         "contrasts": contrasts,
         "explained": None,
@@ -280,7 +279,7 @@ def _describe_captions(evaluation: Evaluation, explained: str | None) -> dict[st
 
 
 def _measure_diversity(corpora: Mapping[str, Corpus], pipeline: Pipeline) -> dict[str, Any] | None:
-    """Return how varied the captions are, where each image has several."""
+    """Return the diversity of captions, if each image has several."""
     if not contents.has_sets(corpora.values()):
         return None
     from cidery.diversity import compare_diversity
@@ -292,7 +291,7 @@ def _measure_diversity(corpora: Mapping[str, Corpus], pipeline: Pipeline) -> dic
             found[corpus.images[place]].append(caption)
     first = next(iter(corpora.values()))
     references = dict(zip(first.images, contents.list_references(first), strict=True))
-    # The frequencies that Self-CIDEr and accuracy weigh with count the words of this tokenizer.
+    # Document frequencies of Self-CIDEr and accuracy exist for this tokenizer only.
     weighed = pipeline.tokenizer.family == "ptb"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)
@@ -313,7 +312,7 @@ def _measure_diversity(corpora: Mapping[str, Corpus], pipeline: Pipeline) -> dic
 def _audit(
     systems: Mapping[str, Candidates], references: References, references_name: str
 ) -> dict[str, Any]:
-    """Return what is suspicious about each system's captions."""
+    """Return the findings of `audit_files` for each system."""
     current_progress()("auditing captions", 0.3)
     found = {
         name: audit_files(

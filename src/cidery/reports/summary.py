@@ -1,4 +1,4 @@
-"""What a table of scores means, in sentences."""
+"""Summary of scores in sentences."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Interval, PairedTest
 from cidery.tables import format_p
 
-UNLIKELY = 0.05
-"""A corrected p below this is called unlikely to be chance."""
+ALPHA = 0.05
+"""Significance level of corrected p-values."""
 
 
 def explain_scores(
@@ -20,9 +20,9 @@ def explain_scores(
     lead: str,
     lower: Collection[str] = (),
 ) -> list[str]:
-    """Say which system is first by the leading metric, how sure that is, and who agrees.
+    """Return sentences on the ranking by the leading metric, its significance and other metrics.
 
-    `lower` are metrics of which a lower score is better.
+    `lower`: metrics for which lower is better.
     """
     if len(tables) == 1:
         return _explain_one(tables, intervals, lead)
@@ -52,7 +52,7 @@ def _explain_one(
     images = f"{table.image_count} image{'s' * (table.image_count != 1)}"
     return [
         f"{name} scores {_spell(tables, intervals, name, lead)} by {lead} on {images}.",
-        "A score means little by itself: give the report a second system to compare with.",
+        "A score is hard to interpret alone: add a second system for comparison.",
     ]
 
 
@@ -87,7 +87,7 @@ def _explain_pair(
     wins = 1 - test.wins if turned else test.wins
     p = format_p(test.adjusted_p)
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    if test.adjusted_p >= UNLIKELY:
+    if test.adjusted_p >= ALPHA:
         return (
             f"No difference between {one} and {other} was found ({p}); that does not mean that "
             "there is none."
@@ -118,7 +118,7 @@ def _compare_metrics(
         return []
     if not against:
         if all(len({t.corpus[metric] for t in tables.values()}) == 1 for metric in metrics):
-            return []  # nobody is first
+            return []  # tie
         return [f"All {len(metrics)} metrics put {best} first."]
     firsts = "; ".join(f"by {metric}, {_rank(tables, metric, lower)[0]} is" for metric in against)
     return [f"Not all metrics put {best} first: {firsts}."]

@@ -1,4 +1,4 @@
-"""Where a page finds the images: a folder of files, or addresses made from a template."""
+"""Images of a report: files in a folder, or URLs from a template."""
 
 from __future__ import annotations
 
@@ -19,46 +19,44 @@ from cidery.files import list_images, match_files
 from cidery.runtime import current_progress
 
 WIDTH = 200
-"""Pixels of the longer side of a picture inside the page."""
+"""Longer side of embedded thumbnails, in pixels."""
 _PLACE = re.compile(r"\{image(?::0?(\d{1,2})d?)?\}")
 
 
 def is_template(images: str) -> bool:
-    """Tell an address with `{image}` from a folder."""
+    """Return True for a URL with `{image}`."""
     return "{image" in images or "://" in images
 
 
 def check_images(images: str | os.PathLike[str], *, embed: bool = False) -> None:
-    """Refuse, before long work, a folder that is not there or a template without a place."""
+    """Raise errors for a missing folder or an invalid template before the long work."""
     text = os.fspath(images)
     if is_template(text):
         if embed:
-            raise SettingError("only images of a folder can be put into the page, not addresses")
+            raise SettingError("embed_images needs a folder of images, not a URL")
         if not _PLACE.search(text):
             raise SettingError(
-                f"the address {text!r} has no place for the image: write {{image}}, or "
-                "{image:012} for twelve digits, where its id goes"
+                f"the URL {text!r} lacks a placeholder for the image id: {{image}}, or "
+                "{image:012} for twelve digits"
             )
         if urlsplit(_PLACE.sub("1", text)).scheme.lower() not in ("", "file", "http", "https"):
-            raise SettingError(f"the address {text!r} must begin with https:// or http://")
+            raise SettingError(f"the URL {text!r} must start with https:// or http://")
     elif not Path(text).is_dir():
-        raise SettingError(
-            f"{text} is neither a folder of images nor an address with {{image}} in it"
-        )
+        raise SettingError(f"{text} is neither a folder of images nor a URL with {{image}} in it")
     elif embed and find_spec("PIL") is None:
-        raise MissingExtraError.to("put images into the page", package="pillow", extra="report")
+        raise MissingExtraError.to("embed images", package="pillow", extra="report")
 
 
 def find_thumbnails(
     images: str | os.PathLike[str], ids: Sequence[ImageId], page: Path, *, embed: bool = False
 ) -> dict[str, Any]:
-    """Return `{"template"}` or `{"files"}`: how the page gets the picture of each image.
+    """Return `{"template"}` or `{"files"}`: the source of each image.
 
     Args:
-        images: a folder, or an address such as `https://example.org/{image:012}.jpg`.
-        ids: of the images.
-        page: the file that will be written: paths are relative to its folder.
-        embed: put small pictures into the page instead of paths; for a folder only.
+        images: a folder, or a URL such as `https://example.org/{image:012}.jpg`.
+        ids: image ids.
+        page: output file; paths are relative to its folder.
+        embed: embed thumbnails instead of paths; only with a folder.
     """
     check_images(images, embed=embed)
     text = os.fspath(images)
@@ -73,7 +71,7 @@ def find_thumbnails(
         )
     if missing:
         warnings.warn(
-            f"{text}: {missing} of {len(ids)} images have no picture there",
+            f"{text}: {missing} of {len(ids)} images have no file",
             DataWarning,
             stacklevel=3,
         )
@@ -95,24 +93,24 @@ def _embed(files: Sequence[Path | None]) -> Iterator[str | None]:
 
     report = current_progress()
     for number, file in enumerate(files):
-        report("making pictures smaller", number / len(files))
+        report("making thumbnails", number / len(files))
         if file is None:
             yield None
             continue
         buffer = io.BytesIO()
         try:
             with Image.open(file) as image:
-                image.draft("RGB", (WIDTH, WIDTH))  # JPEG is decoded at a fraction of its size
+                image.draft("RGB", (WIDTH, WIDTH))  # decode JPEG at reduced size
                 small = image.convert("RGB")
                 small.thumbnail((WIDTH, WIDTH))
                 small.save(buffer, "WEBP", quality=50)
         except (OSError, ValueError, Image.DecompressionBombError) as error:
-            raise InputError(f"{file}: this picture cannot be read: {error}") from None
+            raise InputError(f"{file}: cannot read the image: {error}") from None
         yield f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
 def list_sources(thumbnails: Mapping[str, Any] | None) -> list[str]:
-    """Return where the page may load pictures from, as a Content-Security-Policy says it."""
+    """Return the image sources of the Content-Security-Policy."""
     if thumbnails is None:
         return []
     if "template" in thumbnails:

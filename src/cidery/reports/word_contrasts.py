@@ -1,4 +1,4 @@
-"""Words that a system says and people do not, and the reverse, counted by image."""
+"""Words that a system uses and references do not, and the reverse, counted by image."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ import numpy as np
 
 from cidery.text import STOP_WORDS
 
-MOST_WORDS = 40
-"""Words listed for each system, each way."""
-FEWEST_IMAGES = 2
-"""A word of one image is an accident."""
+MAX_WORDS = 40
+"""Maximum number of words per list."""
+MIN_IMAGES = 2
+"""Minimum number of images of a listed word."""
 
 
 def contrast_words(
-    said: Sequence[Iterable[str]], images: Any, references: Sequence[set[str]], common: Any
+    candidates: Sequence[Iterable[str]], images: Any, references: Sequence[set[str]], common: Any
 ) -> dict[str, list[list[Any]]]:
-    """Count by image which words a system adds, and which common ones it leaves out.
+    """Count the images in which a system adds or omits words.
 
     Args:
-        said: the words of each caption.
-        images: of each caption, the place of its image.
-        references: of each image, the words that any reference has.
-        common: of each image, the words that at least half of its references have.
+        candidates: words of each caption.
+        images: image index of each caption.
+        references: words of any reference, by image.
+        common: words of at least half of the references, by image.
 
     Returns:
         `{"added": [[word, images], …], "left_out": [[word, images], …]}`, most images first.
     """
     by_image: list[set[str]] = [set() for _ in references]
-    for words, place in zip(said, np.asarray(images).tolist(), strict=True):
+    for words, place in zip(candidates, np.asarray(images).tolist(), strict=True):
         by_image[place].update(words)
     added: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     for words, known, wanted in zip(by_image, references, common, strict=True):
         added.update(words - known)
         left_out.update(wanted - words)
-    return {"added": _most(added), "left_out": _most(left_out)}
+    return {"added": _list_most_frequent(added), "left_out": _list_most_frequent(left_out)}
 
 
 def gather_references(
     tokens: Sequence[Sequence[str]], offsets: Any
 ) -> tuple[list[set[str]], list[set[str]]]:
-    """Return of each image all words, and the words of at least half of its references."""
+    """Return the words of any reference, and of at least half of the references, by image."""
     every, common = [], []
     for start, end in pairwise(np.asarray(offsets).tolist()):
         counts: Counter[str] = Counter()
@@ -56,12 +56,12 @@ def gather_references(
     return every, common
 
 
-def _most(counts: Mapping[str, int]) -> list[list[Any]]:
-    """Return the words of most images, without stop words; equal ones in alphabetical order."""
+def _list_most_frequent(counts: Mapping[str, int]) -> list[list[Any]]:
+    """Return the words with the most images, without stop words; ties in alphabetical order."""
     kept = (
         (word, count)
         for word, count in counts.items()
-        if count >= FEWEST_IMAGES and word not in STOP_WORDS["english"]
+        if count >= MIN_IMAGES and word not in STOP_WORDS["english"]
     )
     ranked = sorted(kept, key=lambda item: (-item[1], item[0]))
-    return [[word, count] for word, count in ranked[:MOST_WORDS]]
+    return [[word, count] for word, count in ranked[:MAX_WORDS]]
