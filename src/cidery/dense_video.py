@@ -1,4 +1,4 @@
-"""score_dense_video(): captions of events, which are matched by time first."""
+"""score_dense_video(): scores of captioned events, matched by their overlap in time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from cidery.corpus import Corpus
-from cidery.errors import InputError, SettingError, UnreliableWarning
+from cidery.errors import (
+    DataWarning,
+    InputError,
+    MissingExtraError,
+    SettingError,
+    UnreliableWarning,
+)
 from cidery.files import Event, Events
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.runtime import current_progress
@@ -20,9 +26,9 @@ from cidery.statistics import Floats
 from cidery.tables import Column, Table, Tabular
 
 TIOUS = (0.3, 0.5, 0.7, 0.9)
-"""The thresholds of the ActivityNet challenge."""
+"""Thresholds of the ActivityNet challenge."""
 NOTHING = "qzxjvkwyqzxjvkwy"
-"""The reference of an event that matches none: a word that no caption has."""
+"""Reference of captions without matching event: a word that no caption has."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +37,16 @@ class DenseVideoTable(Tabular):
 
     tious: tuple[float, ...]
     scores: Mapping[str, tuple[float, ...]]
-    """By metric, for each threshold."""
+    """Scores by metric, one for each threshold."""
     soda: Mapping[str, float]
-    """SODA-c: `precision`, `recall`, `f`; empty without METEOR's data."""
+    """SODA-c: `precision`, `recall`, `f`; empty if not computed."""
     paragraphs: Mapping[str, float]
-    """By metric: each video's sentences as one text."""
+    """Scores by metric of each video's sentences as one text."""
     videos: int
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean over thresholds, by metric."""
+        """Mean over thresholds by metric."""
         return {name: float(np.mean(values)) for name, values in self.scores.items()}
 
     def table(self) -> Table:
@@ -78,7 +84,7 @@ class DenseVideoTable(Tabular):
 
 
 def measure_tiou(one: Event, other: Event) -> float:
-    """Return how much two events overlap in time: intersection over union.
+    """Return the temporal intersection over union of two events, in [0, 1].
 
     ```python
     measure_tiou(Event(0, 10, ""), Event(5, 15, ""))   # 1/3
@@ -86,7 +92,7 @@ def measure_tiou(one: Event, other: Event) -> float:
     """
     common = max(0.0, min(one.end, other.end) - max(one.start, other.start))
     union = (one.end - one.start) + (other.end - other.start) - common
-    # ActivityNet's evaluator adds this, so that two moments have an overlap of 0.
+    # As in ActivityNet's evaluator; two events of length 0 have an overlap of 0.
     return common / (union + 1e-8)
 
 
@@ -97,25 +103,26 @@ def score_dense_video(
     *,
     preset: str | None = None,
     tious: Sequence[float] = TIOUS,
-    soda: bool = True,
+    soda: bool | None = None,
     threads: int = 0,
 ) -> DenseVideoTable:
-    """Score captioned events of videos as the ActivityNet challenge does, and by SODA-c.
+    """Score captioned events of videos by ActivityNet's protocol and SODA-c.
 
-    For each threshold, a caption is paired with every reference event that it overlaps so much, in
-    each set of references; one that overlaps none is paired with a text that matches nothing. A
-    metric scores the pairs of each video by themselves, CIDEr with their own document frequencies,
-    and videos are averaged; a video without captions scores 0.
+    For each threshold, a caption is paired with every reference event whose overlap reaches it, in
+    each set of references; a caption without such an event is paired with a text that matches
+    nothing. The pairs of each video are scored separately, CIDEr with their own document
+    frequencies, and videos are averaged; a video without captions scores 0.
 
     Args:
-        candidates: video -> events, as `read_events` reads them.
-        references: video -> events, or several such sets; videos that only candidates have are
-            left out, with a warning.
-        metrics: as for `score`; by default the preset `dense-video`: BLEU, METEOR, CIDEr-D.
-        preset: as for `score`.
-        tious: the thresholds.
-        soda: whether to compute SODA-c, which needs METEOR's data.
-        threads: 0 means one per core.
+        candidates: Video -> events, as returned by `read_events`.
+        references: Video -> events, or several such sets. Videos that only candidates have are left
+            out, with a warning.
+        metrics: As for `score`; default: the preset `dense-video` (BLEU, METEOR, CIDEr-D).
+        preset: As for `score`.
+        tious: Thresholds of the overlap, in (0, 1].
+        soda: Compute SODA-c, which needs METEOR's data. Default: if these are installed; otherwise
+            a DataWarning is issued.
+        threads: Number of threads; 0: one per core.
 
     ```python
     events = {"v": [Event(0, 9, "a dog runs"), Event(9, 20, "two cats sit")]}
@@ -129,30 +136,37 @@ def score_dense_video(
     sets = [references] if isinstance(references, Mapping) else list(references)
     for threshold in tious:
         if not 0 < threshold <= 1:
-            raise SettingError(f"a tIoU lies above 0 and not above 1, not {threshold}")
+            raise SettingError(f"tious must be in (0, 1], not {threshold}")
     if not tious:
-        raise SettingError("no thresholds of tIoU were asked for")
+        raise SettingError("tious is empty; pass at least one threshold")
     videos = list(dict.fromkeys(video for known in sets for video in known if known[video]))
     if not videos:
-        raise InputError("references: there are no events")
-    _warn_of_others(candidates, videos)
+        raise InputError("references: no events")
+    _warn_extra_videos(candidates, videos)
     pairs = _Pairs.build(candidates, sets, videos)
     scores = {
         label: tuple(pairs.score(metric, tiou, threads) for tiou in tious)
         for label, metric in chosen.items()
     }
-    found = pairs.measure_soda(candidates, sets, threads) if soda else {}
+    soda_scores: Mapping[str, float] = {}
+    if soda is not False:
+        try:
+            soda_scores = pairs.measure_soda(candidates, sets, threads)
+        except MissingExtraError as error:
+            if soda:
+                raise
+            warnings.warn(f"SODA-c is not computed: {error}", DataWarning, stacklevel=2)
     paragraphs = _score_paragraphs(candidates, sets, videos, chosen, threads)
-    return DenseVideoTable(tuple(tious), scores, found, paragraphs, len(videos))
+    return DenseVideoTable(tuple(tious), scores, soda_scores, paragraphs, len(videos))
 
 
-def _warn_of_others(candidates: Events, videos: Sequence[str]) -> None:
+def _warn_extra_videos(candidates: Events, videos: Sequence[str]) -> None:
     others = len(set(candidates) - set(videos))
     if others == len(candidates):
-        raise InputError("no video of the candidates is in the references: are the ids the same?")
+        raise InputError("candidates and references have no video in common; check the ids")
     if others:
         warnings.warn(
-            f"{others} videos of the candidates are not in the references and left out",
+            f"left out {others} videos of the candidates that are not in the references",
             UnreliableWarning,
             stacklevel=3,
         )
@@ -160,25 +174,25 @@ def _warn_of_others(candidates: Events, videos: Sequence[str]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Captions and the reference sentences whose events overlap theirs at all."""
+    """Pairs of captions and reference sentences whose events overlap."""
 
     videos: Sequence[str]
     counts: Mapping[str, int]
-    """How many captions each video has."""
+    """Number of captions by video."""
     owners: Mapping[str, Sequence[int]]
-    """The pairs of each video."""
-    said: list[str]
-    told: list[str]
+    """Indices of pairs by video."""
+    candidates: list[str]
+    references: list[str]
     captions: list[int]
-    """The number of each pair's caption in its video."""
+    """Index of each pair's caption in its video."""
     tious: Floats
     places: Mapping[tuple[str, int, int, int], int]
     """(video, set, caption, reference) -> pair"""
 
     @classmethod
     def build(cls, candidates: Events, sets: Sequence[Events], videos: Sequence[str]) -> _Pairs:
-        said: list[str] = []
-        told: list[str] = []
+        texts: list[str] = []
+        references: list[str] = []
         numbers: list[int] = []
         tious: list[float] = []
         owners: dict[str, list[int]] = {}
@@ -191,19 +205,19 @@ class _Pairs:
                     for which, events in enumerate(sets)
                     for place, known in enumerate(events.get(video, ()))
                 ]
-                kept = [(w, p, known.sentence, tiou) for w, p, known, tiou in pairs if tiou > 0]
-                for which, place, sentence, tiou in [*kept, (-1, -1, NOTHING, 0.0)]:
-                    places[video, which, number, place] = len(said)
-                    owners[video].append(len(said))
-                    said.append(event.sentence)
-                    told.append(sentence)
+                overlapping = [(w, p, e.sentence, tiou) for w, p, e, tiou in pairs if tiou > 0]
+                for which, place, sentence, tiou in [*overlapping, (-1, -1, NOTHING, 0.0)]:
+                    places[video, which, number, place] = len(texts)
+                    owners[video].append(len(texts))
+                    texts.append(event.sentence)
+                    references.append(sentence)
                     numbers.append(number)
                     tious.append(tiou)
         counts = {video: len(candidates.get(video, ())) for video in videos}
-        return cls(videos, counts, owners, said, told, numbers, np.asarray(tious), places)
+        return cls(videos, counts, owners, texts, references, numbers, np.asarray(tious), places)
 
     def choose(self, video: str, tiou: float) -> list[int]:
-        """Return a video's pairs at a threshold, with nothing for captions that match none."""
+        """Return a video's pairs at a threshold, including `NOTHING` for unmatched captions."""
         mine = self.owners[video]
         matched = [pair for pair in mine if self.tious[pair] >= tiou]
         found = {self.captions[pair] for pair in matched}
@@ -212,27 +226,27 @@ class _Pairs:
 
     def score(self, metric: Metric, tiou: float, threads: int) -> float:
         """Return the mean of all videos' scores."""
-        report = current_progress()
+        progress = current_progress()
         values = []
         rows = None if metric.needs.frequencies else self.measure(metric, threads)
         for done, video in enumerate(self.videos):
             if done % 256 == 0:
-                report(f"{metric.name} at tIoU {tiou:g}", done / len(self.videos))
+                progress(f"{metric.name} at tIoU {tiou:g}", done / len(self.videos))
             chosen = self.choose(video, tiou)
             if not chosen:
                 values.append(0.0)
             elif rows is not None:
                 values.append(metric.reduce(rows[chosen]))
             else:
-                values.append(self._score_alone(metric, chosen))
+                values.append(self._score_separately(metric, chosen))
         return float(np.mean(values))
 
-    def _score_alone(self, metric: Metric, chosen: Sequence[int]) -> float:
-        with warnings.catch_warnings():  # frequencies of few pairs are what the protocol has
+    def _score_separately(self, metric: Metric, chosen: Sequence[int]) -> float:
+        with warnings.catch_warnings():  # the protocol uses frequencies of few pairs
             warnings.simplefilter("ignore", UnreliableWarning)
             table = score(
-                [self.said[pair] for pair in chosen],
-                [[self.told[pair]] for pair in chosen],
+                [self.candidates[pair] for pair in chosen],
+                [[self.references[pair]] for pair in chosen],
                 [metric],
                 threads=1,
             )
@@ -240,47 +254,47 @@ class _Pairs:
 
     def measure(self, metric: Metric, threads: int) -> Floats:
         """Return a metric's rows of all pairs."""
-        corpus = Corpus.build(self.said, [[text] for text in self.told])
+        corpus = Corpus.build(self.candidates, [[text] for text in self.references])
         scorer = Pipeline.choose({"": metric}, threads=threads).prepare(corpus)
         return scorer.measure(corpus.candidates, corpus.candidate_images)[""]
 
     def measure_soda(
         self, candidates: Events, sets: Sequence[Events], threads: int
     ) -> dict[str, float]:
-        """Return SODA-c; with several sets of references, the mean of what each gives."""
+        """Return SODA-c; the mean over sets of references."""
         meteor = get_metrics(["meteor"])["meteor"]
-        scores = meteor.each(self.measure(meteor, threads)) if self.said else np.zeros(0)
+        scores = meteor.each(self.measure(meteor, threads)) if self.candidates else np.zeros(0)
         found: list[tuple[float, float, float]] = []
         for video in self.videos:
-            said = candidates.get(video, ())
+            own = candidates.get(video, ())
             for which, events in enumerate(sets):
-                told = events.get(video, ())
-                if told:
-                    costs = np.zeros((len(said), len(told)))
-                    for i in range(len(said)):
-                        for j in range(len(told)):
+                known = events.get(video, ())
+                if known:
+                    costs = np.zeros((len(own), len(known)))
+                    for i in range(len(own)):
+                        for j in range(len(known)):
                             pair = self.places.get((video, which, i, j))
                             if pair is not None:
                                 costs[i, j] = self.tious[pair] * scores[pair]
-                    found.append(_find_f(costs, list(said), list(told)))
+                    found.append(_find_f(costs, list(own), list(known)))
         precision, recall, f = np.mean(found, axis=0).tolist()
         return {"precision": precision, "recall": recall, "f": f}
 
 
-def _find_f(costs: Floats, said: list[Event], told: list[Event]) -> tuple[float, float, float]:
-    """Return precision, recall and F of the best match that keeps the order of events."""
-    if not said:
+def _find_f(costs: Floats, own: list[Event], known: list[Event]) -> tuple[float, float, float]:
+    """Return precision, recall and F of the best matching in temporal order."""
+    if not own:
         return 0.0, 0.0, 0.0
-    rows = sorted(range(len(said)), key=lambda i: (said[i].start, said[i].end))
-    columns = sorted(range(len(told)), key=lambda j: (told[j].start, told[j].end))
+    rows = sorted(range(len(own)), key=lambda i: (own[i].start, own[i].end))
+    columns = sorted(range(len(known)), key=lambda j: (known[j].start, known[j].end))
     total = match_in_order(costs[np.ix_(rows, columns)])
-    precision, recall = total / len(said), total / len(told)
+    precision, recall = total / len(own), total / len(known)
     f = 2 * precision * recall / (precision + recall) if total else 0.0
     return precision, recall, f
 
 
 def match_in_order(values: Floats) -> float:
-    """Return the highest sum of values, at most one from each row and column, going down and right.
+    """Return the highest sum of values, at most one per row and column, in increasing order.
 
     ```python
     match_in_order(np.array([[1.0, 5.0], [4.0, 1.0]]))   # 5.0, not 9.0, whose order is reversed
@@ -300,7 +314,7 @@ def _score_paragraphs(
     metrics: Mapping[str, Metric],
     threads: int,
 ) -> dict[str, float]:
-    """Score each video's sentences, in the order of time, as one text."""
+    """Score each video's sentences, in temporal order, as one text."""
     references = {
         video: [_join(events[video]) for events in sets if events.get(video)] for video in videos
     }

@@ -102,7 +102,8 @@ class Table:
         keyed = [replace(column, key=str(place)) for place, column in enumerate(made)]
         cells = [dict(zip(map(str, range(len(made))), row, strict=True)) for row in rows]
         named = [dict(zip((c.name for c in made), row.values(), strict=True)) for row in cells]
-        return cls(keyed, cells, **({"records": named} | details))
+        # Without rows, CSV takes its header from the columns.
+        return cls(keyed if cells else made, cells, **({"records": named} | details))
 
     @property
     def header(self) -> list[str]:

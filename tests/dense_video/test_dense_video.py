@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,18 @@ import pytest
 
 import cidery
 from cidery.dense_video import match_in_order, measure_tiou, score_dense_video
-from cidery.errors import FormatError, InputError, SettingError, UnreliableWarning
+from cidery.errors import (
+    DataWarning,
+    FormatError,
+    InputError,
+    MissingExtraError,
+    SettingError,
+    UnreliableWarning,
+)
 from cidery.files import Event, read_events
 
-SAID = {"v": [Event(0, 10, "a dog runs"), Event(20, 30, "a cat sits")]}
-TOLD = {
+CANDIDATES = {"v": [Event(0, 10, "a dog runs"), Event(20, 30, "a cat sits")]}
+REFERENCES = {
     "v": [Event(0, 10, "a dog runs"), Event(20, 38, "two birds fly")],
     "w": [Event(0, 5, "it rains")],
 }
@@ -31,7 +39,7 @@ def test_overlap_in_time() -> None:
 
 
 def test_scores_by_hand() -> None:
-    table = score_dense_video(SAID, TOLD, ["bleu-1", "cider-d"], soda=False)
+    table = score_dense_video(CANDIDATES, REFERENCES, ["bleu-1", "cider-d"], soda=False)
     # Video v: 3 of 6 words match, whatever the second caption is paired with; video w: nothing.
     assert table.scores["bleu-1"] == pytest.approx((0.25,) * 4)
     # Two pairs with their own frequencies: 10 for each of n = 1, 2, 3, as three words have no
@@ -41,31 +49,32 @@ def test_scores_by_hand() -> None:
 
 
 def test_a_caption_meets_every_event_that_it_overlaps() -> None:
-    said = {"v": [Event(0, 10, "a dog runs")]}
-    told = {"v": [Event(0, 10, "a dog runs"), Event(0, 12, "two birds fly")]}
-    table = score_dense_video(said, told, ["bleu-1"], soda=False, tious=[0.8, 0.9])
+    candidates = {"v": [Event(0, 10, "a dog runs")]}
+    references = {"v": [Event(0, 10, "a dog runs"), Event(0, 12, "two birds fly")]}
+    table = score_dense_video(candidates, references, ["bleu-1"], soda=False, tious=[0.8, 0.9])
     assert table.scores["bleu-1"] == pytest.approx((0.5, 1.0))  # 10/12 is between the two
-    both = score_dense_video(said, [told, told], ["bleu-1"], soda=False, tious=[0.8, 0.9])
+    sets = [references, references]
+    both = score_dense_video(candidates, sets, ["bleu-1"], soda=False, tious=[0.8, 0.9])
     assert both.scores["bleu-1"] == pytest.approx(table.scores["bleu-1"])
     assert table.means == pytest.approx({"bleu-1": 0.75})
 
 
 def test_too_short_captions_of_unmatched_events() -> None:
     # Unmatched, its reference is one word: no brevity penalty, and no match.
-    said = {"v": [Event(50, 60, "a dog")]}
-    table = score_dense_video(said, TOLD, ["bleu-1"], soda=False, tious=[0.3])
+    candidates = {"v": [Event(50, 60, "a dog")]}
+    table = score_dense_video(candidates, REFERENCES, ["bleu-1"], soda=False, tious=[0.3])
     assert table.scores["bleu-1"] == pytest.approx((0.0,), abs=1e-12)  # BLEU adds a trace
 
 
 def test_soda(meteor_data: Path) -> None:
-    table = score_dense_video(SAID, TOLD, ["bleu-1"])
+    table = score_dense_video(CANDIDATES, REFERENCES, ["bleu-1"])
     meteor = cidery.score({"a": "a dog runs"}, {"a": ["a dog runs"]}, "meteor").corpus["meteor"]
     # One of two captions, one of two events; video w has no captions.
     assert table.soda == pytest.approx(
         {"precision": meteor / 4, "recall": meteor / 4, "f": meteor / 4}
     )
-    more = {"v": [*SAID["v"], Event(0, 10, "a dog runs"), Event(40, 41, "x")]}
-    found = score_dense_video(more, {"v": TOLD["v"]}, ["bleu-1"]).soda
+    more = {"v": [*CANDIDATES["v"], Event(0, 10, "a dog runs"), Event(40, 41, "x")]}
+    found = score_dense_video(more, {"v": REFERENCES["v"]}, ["bleu-1"]).soda
     assert found == pytest.approx(
         {"precision": meteor / 4, "recall": meteor / 2, "f": meteor / 3}
     )  # saying it twice earns nothing
@@ -92,9 +101,9 @@ def test_best_match_in_order() -> None:
 
 
 def test_paragraphs_are_in_the_order_of_time() -> None:
-    said = {"v": [Event(20, 30, "a cat sits ."), Event(0, 10, "a dog runs .")]}
-    told = {"v": [Event(0, 9, "a dog runs ."), Event(20, 30, "a cat sits .")]}
-    table = score_dense_video(said, told, ["bleu-4"], soda=False)
+    candidates = {"v": [Event(20, 30, "a cat sits ."), Event(0, 10, "a dog runs .")]}
+    references = {"v": [Event(0, 9, "a dog runs ."), Event(20, 30, "a cat sits .")]}
+    table = score_dense_video(candidates, references, ["bleu-4"], soda=False)
     assert table.paragraphs["bleu-4"] == pytest.approx(1.0)
 
 
@@ -133,9 +142,21 @@ def test_bad_files(content: str, message: str, tmp_path: Path) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(InputError, match="are the ids the same"):
-        score_dense_video({"x": SAID["v"]}, TOLD, ["bleu-1"], soda=False)
-    with pytest.raises(SettingError, match="a tIoU lies above 0"):
-        score_dense_video(SAID, TOLD, ["bleu-1"], tious=[0.0])
-    with pytest.warns(UnreliableWarning, match="1 videos of the candidates are not"):
-        score_dense_video(SAID | {"x": SAID["v"]}, TOLD, ["bleu-1"], soda=False)
+    with pytest.raises(InputError, match="no video in common"):
+        score_dense_video({"x": CANDIDATES["v"]}, REFERENCES, ["bleu-1"], soda=False)
+    with pytest.raises(SettingError, match="tious must be in"):
+        score_dense_video(CANDIDATES, REFERENCES, ["bleu-1"], tious=[0.0])
+    with pytest.warns(UnreliableWarning, match="left out 1 videos"):
+        score_dense_video(CANDIDATES | {"x": CANDIDATES["v"]}, REFERENCES, ["bleu-1"], soda=False)
+
+
+def test_soda_without_meteor_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without pycocoevalcap: other scores are computed all the same."""
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if "site-packages" not in p])
+    with pytest.warns(DataWarning, match=r"SODA-c is not computed: pycocoevalcap is needed"):
+        table = score_dense_video(CANDIDATES, REFERENCES, ["bleu-1"])
+    assert table.soda == {} and table.scores["bleu-1"] == pytest.approx((0.25,) * 4)
+    assert "soda" not in str(table)
+    with pytest.raises(MissingExtraError, match="pycocoevalcap is needed"):
+        score_dense_video(CANDIDATES, REFERENCES, ["bleu-1"], soda=True)

@@ -137,7 +137,7 @@ def test_scores_are_those_of_the_metrics(judged: Ledger) -> None:
 
 @pytest.mark.model
 def test_an_unknown_image_is_named(judged: Ledger) -> None:
-    with pytest.raises(MismatchError, match="no caption of image 'b'; there are 1 images"):
+    with pytest.raises(MismatchError, match="no caption of image 'b'; it has 1 images"):
         cidery.judge_claims({"a": "a dog"}, {"a": ["a dog"]}, images=["b"], threads=1)
 
 

@@ -180,7 +180,7 @@ class TestInstances:
         assert self.score(path, references=False).each["chair-i"].tolist() == [0.5, 1.0]
         assert str(path) not in table.signatures["chair-i"]  # its digest is there
         found = cidery.find_objects(CANDIDATES, REFERENCES, instances=path)
-        assert found.captions[1].not_there == ("dog",) and found.captions[1].missing == ("bird",)
+        assert found.captions[1].hallucinated == ("dog",) and found.captions[1].missing == ("bird",)
         assert (found.chair_i, found.chair_s) == (1 / 3, 1 / 2)
 
     def test_lists_of_kinds(self, tmp_path: Path) -> None:
@@ -215,8 +215,8 @@ class TestInstances:
 def test_explanations_name_the_objects() -> None:
     found = cidery.explain("a cat and a dog", ["a puppy"], ["chair-i"])["chair-i"]
     assert {span.note: span.value for span in found.spans if span.note} == {
-        "cat: not there": 0.5,
-        "dog: there": 0.0,
+        "cat: hallucinated": 0.5,
+        "dog: present": 0.0,
     }
 
 

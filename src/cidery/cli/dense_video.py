@@ -73,7 +73,7 @@ def dense_video(
             pipeline.metrics,
             preset=pipeline.preset,
             tious=tiou or TIOUS,
-            soda=not no_soda,
+            soda=False if no_soda else None,
             threads=pipeline.threads,
         )
     title = f"{results}: events of {table.videos} videos against {', '.join(references)}"

@@ -71,6 +71,6 @@ def objects(
             use_references=not instances_only,
             missing=inputs.missing,
         )
-    chosen = [one for one in found.captions if one.not_there] if wrong else found.captions
+    chosen = [one for one in found.captions if one.hallucinated] if wrong else found.captions
     shown = replace(found, captions=chosen)
     show_result(shown, format, title=f"{results}: objects named, against {references}")

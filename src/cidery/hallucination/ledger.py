@@ -1,4 +1,4 @@
-"""judge_claims(): every statement of captions, and what references say of it."""
+"""judge_claims(): verdicts on every claim of captions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ VALUES: Mapping[Verdict, float] = {
     "repeated": -0.4,
     "contradicted": -1.0,
 }
-"""How words are colored."""
+"""Color values of words by verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """A claim of a caption, and what the references say of it."""
+    """A claim of a caption with its verdict."""
 
     claim: str
     """`dog: brown`, `two cat`, `man ride horse`."""
@@ -46,14 +46,14 @@ class LedgerLine:
     reason: str
     """`stated`, `other color`, or the nearest word of a reference."""
     evidence: str
-    """The words of a reference that decided: `“black dog” in reference 2`; may be empty."""
+    """Deciding words of a reference: `“black dog” in reference 2`; may be empty."""
     reference: int | None
-    """The number of that reference, from 1."""
+    """Number of that reference, from 1."""
     places: tuple[tuple[int, int], ...]
-    """Characters [start, end) of the caption's words that say what the claim adds."""
+    """Character spans [start, end) of the words that the claim adds."""
     sentence: float | None = None
-    """How near its sentence is to what references say, which decides 0.6 of the support; None where
-    the verdict alone decides it."""
+    """Similarity of its sentence and the references' sentences, 0.6 of the support; None if the
+    verdict alone decides."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return its fields, ready for JSON."""
@@ -72,12 +72,12 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class MissingClaim:
-    """What references state and the caption does not."""
+    """A claim of references that the caption does not make."""
 
     claim: str
     kind: str
     references: tuple[int, ...]
-    """The numbers of those that state it, from 1."""
+    """Numbers of the references that make it, from 1."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return its fields, ready for JSON."""
@@ -93,14 +93,14 @@ class LedgerEntry(Tabular):
     references: tuple[str, ...]
     lines: tuple[LedgerLine, ...]
     missing: tuple[MissingClaim, ...]
-    """What most references state comes first."""
+    """Missing claims, those of most references first."""
     scores: Mapping[str, float]
     """f, precision, recall, contradictions, claims, repetition, fluency and words."""
     length: float
     """log(words / the references' words)"""
 
     def spans(self) -> list[Span]:
-        """Return the caption's words with the worst verdict on what they say."""
+        """Return the caption's words with their worst verdict."""
         worst: dict[tuple[int, int], tuple[float, list[str]]] = {}
         for line in self.lines:
             note = f"{line.verdict}: {line.claim}" + f" ({line.evidence})" * bool(line.evidence)
@@ -140,7 +140,7 @@ class LedgerEntry(Tabular):
         }
 
     def to_html(self) -> str:
-        """Return the caption in colors, and its claims as a table that opens with a click.
+        """Return the colored caption, and its claims as a collapsed table.
 
         Green is supported, grey unsupported, red contradicted; text is escaped.
         """
@@ -160,7 +160,7 @@ class LedgerEntry(Tabular):
 
 @dataclass(frozen=True, eq=False)
 class Ledger(Tabular):
-    """The claims of all captions of one system.
+    """Claims of all captions of one system.
 
     ```python
     ledger = cidery.judge_claims(["a red dog on a sofa"], [["a black dog on a couch"]])
@@ -212,18 +212,18 @@ def judge_claims(
     candidates_name: str = "candidates",
     references_name: str = "references",
 ) -> Ledger:
-    """Take captions apart into claims, and mark each as their references have it.
+    """Split captions into claims and compare each with the references.
 
     Args:
-        candidates: as for `score`.
-        references: as for `score`.
-        metric: settings, such as another encoder.
-        language: as for `score`; claims are read in English only, and others get a warning.
-        missing: as for `score`.
-        images: the ids of those whose captions are judged; by default all.
-        threads: as for `score`.
-        candidates_name: what messages call the candidates.
-        references_name: what messages call the references.
+        candidates: As for `score`.
+        references: As for `score`.
+        metric: Metric with other settings, such as another encoder.
+        language: As for `score`; only English is supported, others get a warning.
+        missing: As for `score`.
+        images: Ids of the images to judge; default: all.
+        threads: As for `score`.
+        candidates_name: Name of the candidates in messages.
+        references_name: Name of the references in messages.
 
     ```python
     ledger = cidery.judge_claims({"a": "two dogs run"}, {"a": ["a dog runs", "one dog running"]})
@@ -245,14 +245,14 @@ def judge_claims(
     prepared = scorer.prepared[chosen]
     assert isinstance(prepared, PreparedClaims)
     places = corpus.candidate_images[rows]
-    said = scorer.tokenize([corpus.candidates[row] for row in rows], places)
+    tokenized = scorer.tokenize([corpus.candidates[row] for row in rows], places)
     offsets = corpus.reference_offsets.tolist()
     entries: dict[int, LedgerEntry] = {}
-    for number, judged in prepared.claims.judge(said, Workspace(threads)):
+    for number, judged in prepared.claims.judge(tokenized, Workspace(threads)):
         image = int(places[number])
-        told = tuple(corpus.references[offsets[image] : offsets[image + 1]])
+        known = tuple(corpus.references[offsets[image] : offsets[image + 1]])
         row = rows[number]
-        entries[number] = _write(corpus.candidate_ids[row], corpus.candidates[row], told, judged)
+        entries[number] = _write(corpus.candidate_ids[row], corpus.candidates[row], known, judged)
     return Ledger(
         tuple(entries[number] for number in range(len(rows))),
         np.asarray(places, np.int64),
@@ -266,11 +266,11 @@ def _find_rows(corpus: Corpus, images: Sequence[ImageId] | None, candidates_name
     wanted = {str(image) for image in images}
     known = {str(image) for image in corpus.candidate_ids}
     if wanted - known:
-        lacking = ", ".join(sorted(map(repr, wanted - known)))
+        unknown = ", ".join(sorted(map(repr, wanted - known)))
         shown = ", ".join(map(repr, corpus.images[:3]))
         raise MismatchError(
-            f"{candidates_name} has no caption of image {lacking}; there are "
-            f"{len(corpus.images)} images, named like {shown}"
+            f"{candidates_name} has no caption of image {unknown}; it has "
+            f"{len(corpus.images)} images, such as {shown}"
         )
     return [row for row, image in enumerate(corpus.candidate_ids) if str(image) in wanted]
 
@@ -281,7 +281,7 @@ def _write(
     judgment, places = judged.judgment, judged.caption.description.places
     lines = tuple(
         LedgerLine(
-            intern(str(found.claim)),  # most texts are those of other captions, too: memory
+            intern(str(found.claim)),  # most texts repeat
             found.claim.kind,
             found.verdict,
             found.support,
@@ -294,7 +294,7 @@ def _write(
         for found in judgment.findings
     )
     words = len(judged.caption.words)
-    told = [len(reference.words) for reference in judged.references]
+    lengths = [len(reference.words) for reference in judged.references]
     scores = {name: float(getattr(judgment, name)) for name in COLUMNS}
     return LedgerEntry(
         image,
@@ -303,12 +303,12 @@ def _write(
         lines,
         tuple(_find_missing(judged)),
         scores | {"words": float(words)},
-        math.log((words + 1) / (sum(told) / max(1, len(told)) + 1)),
+        math.log((words + 1) / (sum(lengths) / max(1, len(lengths)) + 1)),
     )
 
 
 def _find_missing(judged: JudgedCaption) -> Iterator[MissingClaim]:
-    """Yield what is missing, what most references state first."""
+    """Yield missing claims, those of most references first."""
     holders: dict[tuple[str, str], list[int]] = {}
     for found in judged.judgment.omissions:
         if found.covered < MIN_SUPPORT:
@@ -331,15 +331,15 @@ def _name_references(numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LedgerTable(Tabular):
-    """What the ledgers of some systems come to, side by side."""
+    """Comparison of the ledgers of several systems."""
 
     systems: Mapping[str, Mapping[str, float]]
-    """By system: the mean of each score, per caption."""
+    """By system: mean of each score per caption."""
     f: Mapping[str, Interval]
     controlled: Mapping[str, Interval]
     """claims-f at the references' length."""
     slope: float
-    """What e times as many words earn."""
+    """Change of claims-f for e times as many words."""
     signature: str
 
     def table(self) -> Table:
@@ -395,13 +395,13 @@ def compare_ledgers(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> LedgerTable:
-    """Put the means of some systems' ledgers side by side, with their length taken out.
+    """Compare the mean scores of systems, also controlled for length.
 
     Args:
-        ledgers: by the systems' names; all of the same references.
-        confidence: of the intervals.
-        resamples: how many samples of images are drawn for them.
-        seed: of drawing.
+        ledgers: Ledgers by system, with the same references.
+        confidence: Confidence level of the intervals.
+        resamples: Number of bootstrap samples of images.
+        seed: Seed of the bootstrap.
 
     ```python
     references = [["a black dog on a couch"], ["a cat sleeps"]]
@@ -417,8 +417,8 @@ def compare_ledgers(
     }
     if len(signatures) > 1:
         raise MismatchError(
-            f"ledgers of different settings cannot be compared: {' and '.join(signatures.values())}"
-            "; judge all systems with the same encoder and parser"
+            "ledgers with different settings cannot be compared: "
+            f"{' and '.join(signatures.values())}; judge all systems with the same encoder and parser"
         )
     control = LengthControl.fit(
         [ledger.column("f") for ledger in ledgers.values()],

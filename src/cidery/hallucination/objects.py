@@ -1,4 +1,4 @@
-"""find_objects(): the objects that each caption names, and which of them are there."""
+"""find_objects(): objects mentioned in captions, compared with those in the image."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from cidery.tables import Table, Tabular
 
 
 @dataclass(frozen=True)
-class NamedObjects:
-    """The objects of one caption, by COCO's 80 kinds."""
+class MentionedObjects:
+    """Objects of one caption, in COCO's 80 categories."""
 
     image: ImageId
     caption: str
-    there: tuple[str, ...]
-    """Kinds that it names and that are there, each as often as it is named."""
-    not_there: tuple[str, ...]
-    """Kinds that it names and that are not there, each as often as it is named."""
+    present: tuple[str, ...]
+    """Mentioned objects that are in the image, once per mention."""
+    hallucinated: tuple[str, ...]
+    """Mentioned objects that are not in the image, once per mention."""
     missing: tuple[str, ...]
-    """Kinds that are there and that it does not name."""
+    """Objects in the image that are not mentioned."""
 
 
 @dataclass(frozen=True)
 class ObjectList(Tabular):
-    """The objects of all captions, and the three ratios of CHAIR."""
+    """Objects of all captions, and the three ratios of CHAIR."""
 
-    captions: Sequence[NamedObjects]
+    captions: Sequence[MentionedObjects]
     chair_i: float
     chair_s: float
     recall: float
@@ -44,7 +44,7 @@ class ObjectList(Tabular):
         rows = [
             (
                 str(one.image),
-                *(", ".join(kinds) for kinds in (one.not_there, one.there, one.missing)),
+                *(", ".join(kinds) for kinds in (one.hallucinated, one.present, one.missing)),
                 one.caption,
             )
             for one in self.captions
@@ -53,7 +53,9 @@ class ObjectList(Tabular):
             f"chair-i {self.chair_i:.4f}, chair-s {self.chair_s:.4f} (lower is better), "
             f"recall {self.recall:.4f}"
         )
-        return Table.of(["image", "not there", "there", "missing", "caption"], rows, notes=[note])
+        return Table.of(
+            ["image", "hallucinated", "present", "missing", "caption"], rows, notes=[note]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all, ready for JSON."""
@@ -73,18 +75,20 @@ def find_objects(
     use_references: bool = True,
     missing: Missing = "error",
 ) -> ObjectList:
-    """Return which of COCO's 80 kinds of objects each caption names, and which are there.
+    """Return the objects that each caption mentions, and which of them are in the image.
+
+    Objects are of COCO's 80 categories, found as by CHAIR.
 
     Args:
-        candidates: as `score` takes them.
-        references: as `score` takes them.
-        instances: a file of annotated objects: COCO's `instances_*.json`, or `{image: [kinds]}`.
-        use_references: whether what references name is there.
-        missing: as for `score`.
+        candidates: As for `score`.
+        references: As for `score`.
+        instances: Annotation file: COCO's `instances_*.json`, or `{image id: [categories]}`.
+        use_references: Count objects in references as present.
+        missing: As for `score`.
 
     ```python
     found = cidery.find_objects({"a": "a cat on a sofa"}, {"a": ["a dog on a couch"]})
-    found.captions[0].not_there   # ("cat",)
+    found.captions[0].hallucinated   # ("cat",)
     ```
     """
     corpus = Corpus.build(candidates, references, missing=missing)
@@ -101,12 +105,13 @@ def find_objects(
         find_mentions(corpus.candidates),
         strict=True,
     ):
-        there = present[where]
+        in_image = present[where]
         named = [mention.kind for mention in mentions]
-        right = tuple(kind for kind in named if kind in there)
-        wrong = tuple(kind for kind in named if kind not in there)
-        listed.append(NamedObjects(image, caption, right, wrong, tuple(sorted(there - set(named)))))
-        counts += len(wrong), len(named), bool(wrong), len(set(right)), len(there)
+        right = tuple(kind for kind in named if kind in in_image)
+        wrong = tuple(kind for kind in named if kind not in in_image)
+        absent = tuple(sorted(in_image - set(named)))
+        listed.append(MentionedObjects(image, caption, right, wrong, absent))
+        counts += len(wrong), len(named), bool(wrong), len(set(right)), len(in_image)
     rows = np.asarray(float(len(listed)))
     ratios = [float(Chair(measure=m).pool(counts, rows)) for m in ("i", "s", "recall")]
     return ObjectList(listed, *ratios)

@@ -142,10 +142,10 @@ class _PreparedChair(Prepared):
         for row, (image, named) in enumerate(
             zip(candidates.images.tolist(), mentions, strict=True)
         ):
-            there = self.kinds[image]
-            wrong = sum(mention.kind not in there for mention in named)
-            found = len(there.intersection(mention.kind for mention in named))
-            rows[row] = wrong, len(named), bool(wrong), found, len(there)
+            present = self.kinds[image]
+            wrong = sum(mention.kind not in present for mention in named)
+            found = len(present.intersection(mention.kind for mention in named))
+            rows[row] = wrong, len(named), bool(wrong), found, len(present)
         return rows
 
     def explain(
@@ -165,12 +165,12 @@ class _PreparedChair(Prepared):
         for score, text, image, mentions in zip(
             scores, texts, images, find_mentions(texts), strict=True
         ):
-            there = self.kinds[image]
+            present = self.kinds[image]
             spans = make_spans(
                 (
                     place,
-                    0.0 if m.kind in there else 1 / len(mentions),
-                    f"{m.kind}: {'there' if m.kind in there else 'not there'}",
+                    0.0 if m.kind in present else 1 / len(mentions),
+                    f"{m.kind}: {'present' if m.kind in present else 'hallucinated'}",
                 )
                 for m, place in zip(mentions, locate_mentions(text, mentions), strict=True)
             )
