@@ -418,7 +418,7 @@ def compare_ledgers(
     if len(signatures) > 1:
         raise MismatchError(
             "ledgers with different settings cannot be compared: "
-            f"{' and '.join(signatures.values())}; judge all systems with the same encoder and parser"
+            f"{' and '.join(signatures.values())}; use the same encoder and parser for all"
         )
     control = LengthControl.fit(
         [ledger.column("f") for ledger in ledgers.values()],
