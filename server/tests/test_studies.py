@@ -436,7 +436,7 @@ def test_exports_have_what_was_not_judged(
     assert {(one["judged"], one["items"]) for one in standings} == {(5, 12)}
     shown = owner.get(f"/api/studies/{study}/accuracy", params={"metric": "rouge-l"}).json()
     assert (shown["first_wins"], shown["ties"], shown["problem"]) == (5, 0, "")
-    with pytest.warns(DataWarning, match="7 of 12 pairs were not judged"):
+    with pytest.warns(DataWarning, match="7 of 12 pairs are not judged"):
         expected = meta.evaluate(pairs, ["rouge-l"])
     assert shown["lines"] == expected.table().cells
 

@@ -62,9 +62,9 @@ def test_another_question_and_fewer_systems(some_judged: Path) -> None:
         meta.estimate(dataset, system="ours")
 
 
-def test_evaluate_leaves_out_what_was_not_judged(some_judged: Path) -> None:
+def test_evaluate_ignores_unjudged_captions(some_judged: Path) -> None:
     dataset = meta.read_dataset("judgments", some_judged)
-    with pytest.warns(match="126 of 216 captions were not judged and are left out"):
+    with pytest.warns(match="126 of 216 captions are not judged and are ignored"):
         found = meta.evaluate(dataset, "rouge-l", resamples=0).results["rouge-l"]
     assert (found["captions"], found["ratings"]) == (90, 90)
 
@@ -82,7 +82,7 @@ def test_wins(tmp_path: Path, example: Example) -> None:
     assert share.value == pytest.approx(29.5 / 30)
     assert share.low < 0.97 and share.high == 1.0
     assert (found.judged, found.items) == (30, 72)
-    with pytest.warns(match="42 of 72 pairs were not judged"):
+    with pytest.warns(match="42 of 72 pairs are not judged"):
         assert meta.evaluate(dataset, "rouge-l").results["rouge-l"]["pairs"] == 29
     assert meta.choose_next(dataset, "rouge-l") == []  # it is decided
     del lines[1]["votes"]  # of 29 images nothing is decided
@@ -92,14 +92,14 @@ def test_wins(tmp_path: Path, example: Example) -> None:
     assert {*following[0]} == {"image", "pair", "systems", "kind"}
 
 
-def test_too_few_to_say(tmp_path: Path, example: Example) -> None:
+def test_too_few_judgments(tmp_path: Path, example: Example) -> None:
     path = made.write_questions(tmp_path / "q.jsonl", example.references, judged=4)
     dataset = meta.read_dataset("judgments", path)
     found = meta.estimate(dataset, ["rouge-l"])
     assert set(found.results["people"].values()) == {None}
     assert found.undecided() == ["good - cut", "good - wrong", "cut - wrong"]
     assert "too few judged" in str(found)
-    with pytest.raises(InputError, match="judged on at least 5 images"):
+    with pytest.raises(InputError, match="at least 5 judged images"):
         meta.plan(dataset, ["rouge-l"], difference=0.5)
 
 
@@ -218,7 +218,7 @@ def test_equal_ratings_are_not_certain(tmp_path: Path) -> None:
     assert found.undecided() == []
 
 
-def test_the_scale_is_said_or_guessed(tmp_path: Path) -> None:
+def test_scale_is_set_or_inferred(tmp_path: Path) -> None:
     path = write_ratings(tmp_path / "few.jsonl", rate_level, 10, 60)
     dataset = meta.read_dataset("judgments", path)
     widths = {}
@@ -230,8 +230,8 @@ def test_the_scale_is_said_or_guessed(tmp_path: Path) -> None:
     assert widths[4.0, 5.0] < widths[1.0, 5.0] < widths[0.0, 10.0]
     assert "scale of the ratings: 0 to 10" in found.notes()
     for wrong, message in (
-        ((1.0, 4.0), "ratings from 4 to 5 are not on a scale from 1 to 4"),
-        ((5.0, 1.0), "from a number to a greater one, not 5 to 1"),
+        ((1.0, 4.0), "ratings from 4 to 5 are not within the scale 1 to 4"),
+        ((5.0, 1.0), "scale must ascend, not from 5 to 1"),
     ):
         with pytest.raises(SettingError, match=message):
             meta.estimate(dataset, ["rouge-l"], scale=wrong)
@@ -257,7 +257,7 @@ def test_guessed_scales(ratings: list[float], scale: tuple[float, float] | None)
 
 
 @pytest.mark.parametrize("losses", [0, 6, 30])
-def test_a_share_is_planned_at_the_share_to_be_found(tmp_path: Path, losses: int) -> None:
+def test_plan_of_a_share(tmp_path: Path, losses: int) -> None:
     """Whatever the pilot's share: a share of 0.7 has a spread of √(0.7 · 0.3)."""
     lines: list[dict[str, Any]] = [{"image": n, "references": ["a b c"]} for n in range(60)]
     lines += [
@@ -274,7 +274,7 @@ def test_a_share_is_planned_at_the_share_to_be_found(tmp_path: Path, losses: int
     assert need.spread == pytest.approx(math.sqrt(0.21), rel=0.01)
     assert need.images == need.judgments == 52
     for wrong in (0.6, math.inf):
-        with pytest.raises(SettingError, match=r"from a half by at most 0\.5, not by"):
+        with pytest.raises(SettingError, match=r"at most 0\.5 for shares of wins"):
             meta.plan(dataset, ["rouge-l"], difference=wrong)
 
 
@@ -294,10 +294,10 @@ def test_a_plan_counts_all_captions_of_an_image(tmp_path: Path) -> None:
         assert need.judgments == 4 * answers * need.images
 
 
-def test_plans_that_cannot_be(some_judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_plans(some_judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dataset = meta.read_dataset("judgments", some_judged)
     for images in (0, -5):
-        with pytest.raises(SettingError, match=f"at least 1 image must be there, not {images}"):
+        with pytest.raises(SettingError, match=f"images must be at least 1, not {images}"):
             meta.plan(dataset, ["rouge-l"], difference=0.2, images=images)
     arguments = ["meta", "plan", "judgments", str(some_judged), "--difference", "0.2"]
     assert main([*arguments, "--images", "0"]) == 2
@@ -349,7 +349,7 @@ def test_next_keeps_own_references(tmp_path: Path) -> None:
     assert sorted(map(str, following)) == sorted(map(str, lines[2:]))
 
 
-def test_next_says_when_nothing_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_next_without_remaining_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_ratings(tmp_path / "all.jsonl", rate_level, 20, 20)
     arguments = ["meta", "next", "judgments", str(path), "-m", "rouge-l"]
     assert main(arguments) == 0
@@ -357,5 +357,5 @@ def test_next_says_when_nothing_is_left(tmp_path: Path, capsys: pytest.CaptureFi
     assert told.out == "" and "nothing is left to judge" in told.err
     assert main([*arguments, "--horizon", "0"]) == 2
     assert "--horizon" in capsys.readouterr().err
-    with pytest.raises(SettingError, match="at least 1 image, not 0"):
+    with pytest.raises(SettingError, match="horizon must be at least 1, not 0"):
         meta.choose_next(meta.read_dataset("judgments", path), "rouge-l", horizon=0)

@@ -149,7 +149,7 @@ def test_human_performance_on_halves(triplets: meta.Pairs) -> None:
 
 
 def test_human_performance_needs_triplets(pairs: meta.Pairs) -> None:
-    with pytest.raises(SettingError, match="does not say what people thought of each reference"):
+    with pytest.raises(SettingError, match="has no votes by reference"):
         meta.evaluate(pairs, WORDS, protocol="human")
 
 
@@ -165,8 +165,8 @@ def test_wins(pairs: meta.Pairs) -> None:
     assert found["rouge-l"]["pearson"] == pytest.approx(1.0)
 
 
-def test_people_keep_their_name(pairs: meta.Pairs) -> None:
-    with pytest.raises(SettingError, match="'human' is what people reach"):
+def test_reserved_label_human(pairs: meta.Pairs) -> None:
+    with pytest.raises(SettingError, match="'human' is the label of annotator agreement"):
         meta.evaluate(pairs, {"human": count_words})
 
 
@@ -279,11 +279,11 @@ def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
     assert drawn == judged.draw(2, seed=1).references
     assert drawn != judged.draw(2, seed=2).references
     assert all({*some} < {*all_} for some, all_ in zip(drawn, judged.references, strict=True))
-    with pytest.raises(SettingError, match="5 references were asked for"):
+    with pytest.raises(SettingError, match="references=5, but an image has only"):
         meta.evaluate(pairs, WORDS, references=5)
     with pytest.raises(SettingError, match="references must be at least 1, not 0"):
         meta.evaluate(pairs, WORDS, references=0)
-    with pytest.raises(SettingError, match="does not name references for each pair"):
+    with pytest.raises(SettingError, match="has no references per pair"):
         meta.evaluate(pairs, WORDS, references=2, draw="own")
     pascal = meta.read_dataset(
         "pascal-50s", made.write_pascal(tmp_path / "pascal", example.references)
@@ -292,7 +292,7 @@ def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
     assert own == meta.evaluate(pascal, WORDS, references=2, draw="own").results
     assert own == meta.evaluate(pascal, WORDS, references=2, draw="first").results
     assert own != meta.evaluate(pascal, WORDS, references=2, draw="random").results
-    with pytest.raises(SettingError, match="names 2 references for each pair, not 3"):
+    with pytest.raises(SettingError, match="has 2 references per pair, not 3"):
         meta.evaluate(pascal, WORDS, references=3, draw="own")
 
 
@@ -616,7 +616,7 @@ def read_lines(tmp_path: Path, *lines: dict[str, Any]) -> Any:
     return meta.read_dataset("judgments", made.write_lines(tmp_path / "mine.jsonl", [*lines]))
 
 
-def test_triplets_that_were_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unjudged_triplets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A pair without votes on any of its references is not a tie."""
     lines = [
         {"image": n, "pair": ["a dog runs", "a cat"], "reference": text}
@@ -629,7 +629,7 @@ def test_triplets_that_were_not_judged(tmp_path: Path, capsys: pytest.CaptureFix
     assert pairs.answers.tolist() == [3] * 8 + [0] * 12
     assert pairs.judged.references[0] == ["dogs run", "dog 0 runs"]
     assert pairs.triplets is None  # half of a pair's triplets cannot tell the other half
-    with pytest.warns(DataWarning, match="12 of 20 pairs were not judged and are left out"):
+    with pytest.warns(DataWarning, match="12 of 20 pairs are not judged and are ignored"):
         found = meta.evaluate(pairs, ["rouge-l"], resamples=0).results["rouge-l"]
     assert (found["pairs"], found["tied"]) == (8, 0)
     assert (
@@ -696,10 +696,10 @@ def test_triplets_with_the_same_reference(tmp_path: Path) -> None:
     assert (pairs.votes["triplets"].tolist(), pairs.answers.tolist()) == ([1], [3])
 
 
-def test_sets_that_were_not_judged(tmp_path: Path) -> None:
+def test_unjudged_sets(tmp_path: Path) -> None:
     line = {"image": 1, "captions": ["a dog", "a cat"]}
     others = [{"image": 2, "captions": ["a dog", "a cow"]}, line | {"rating": 1}]
-    with pytest.warns(DataWarning, match="1 of 2 sets were not judged and are left out"):
+    with pytest.warns(DataWarning, match="1 of 2 sets are not judged and are ignored"):
         sets = read_lines(tmp_path, line, *others)
     assert (sets.images, sets.ratings.tolist()) == (["1"], [1.0])
     with pytest.raises(CideryError, match="none of the 1 sets has ratings"):
@@ -861,7 +861,7 @@ def test_people_among_themselves_on_pairs(triplets: meta.Pairs) -> None:
     assert one.results["human"]["accuracy"] == pytest.approx(other.results["human"]["accuracy"])
 
 
-def test_what_people_reach_is_kept(
+def test_annotator_agreement_is_cached(
     ratings: meta.Ratings, pairs: meta.Pairs, tmp_path: Path
 ) -> None:
     for dataset, settings in ((ratings, {}), (pairs, {"protocol": "wins"})):

@@ -59,12 +59,12 @@ def test_the_table(folder: Path) -> None:
 
 
 def test_refusals(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="there is no set 'coco' in the table; known: flickr8k"):
+    with pytest.raises(SettingError, match="unknown data set 'coco'; known: flickr8k"):
         meta.evaluate_all(folder, METRICS, sets=["coco"])
     with pytest.raises(FormatError, match=r"there is no polaris_test\.csv"):
         meta.evaluate_all(folder, METRICS, sets=["polaris"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="none of these sets is in this folder: flickr8k-expert"):
+    with pytest.raises(InputError, match="no data set in this folder; known: flickr8k-expert"):
         meta.evaluate_all(tmp_path / "empty", METRICS)
     with pytest.raises(FileNotFoundError):
         meta.evaluate_all(tmp_path / "nowhere", METRICS)

@@ -76,7 +76,7 @@ def test_thumb_with_the_references_of_its_authors(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"line 2: image .* put the authors' mscoco_references"):
         meta.read_dataset("thumb", tmp_path)
     (tmp_path / "mscoco_THumB-1.0.jsonl").write_text("\n")
-    with pytest.raises(FormatError, match=r"mscoco_THumB-1\.0\.jsonl: there are no lines in it"):
+    with pytest.raises(FormatError, match=r"mscoco_THumB-1\.0\.jsonl: the file is empty"):
         meta.read_dataset("thumb", tmp_path)
 
 
@@ -429,9 +429,9 @@ def test_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     assert "accuracy_HII" in printed
     assert "do not tell them apart" in printed
-    with pytest.raises(CideryError, match=r"no number called 'color'; it has: .*repetition"):
+    with pytest.raises(CideryError, match=r"no numeric setting 'color'; it has: .*repetition"):
         meta.sweep(dataset, setting="color")
-    with pytest.raises(CideryError, match="names 4 metrics"):
+    with pytest.raises(CideryError, match="stands for 4 metrics"):
         meta.sweep(dataset, "bleu")
     with pytest.raises(CideryError, match="repetition must lie between 0 and 1"):
         meta.sweep(dataset, values=[2])

@@ -115,27 +115,27 @@ def test_reproduction(data: Path, tmp_path: Path) -> None:
         else:
             assert line.note
     # Scores of the CIDEr-R paper's triplets are the authors' own, to the last digit.
-    triplets = [line for line in found.lines if line.what.startswith("triplet")]
+    triplets = [line for line in found.lines if line.quantity.startswith("triplet")]
     assert len(triplets) >= 120
     for line in triplets:
         if line.metric != "spice":
-            assert line.ours == pytest.approx(line.published, rel=1e-9, abs=1e-9)
+            assert line.computed == pytest.approx(line.published, rel=1e-9, abs=1e-9)
     assert max(by_source["CIDEr, Appendix I"]) < 2.5  # another draw of five moves METEOR by two
     assert max(by_source["CIDEr, 7.4"]) < 2
-    assert {*json.loads(found.to_json())} == {"lines", "verdicts", "absent"}
-    assert "| source | what |" in found.to_markdown()
+    assert {*json.loads(found.to_json())} == {"lines", "verdicts", "not_reproducible"}
+    assert "| source | quantity |" in found.to_markdown()
     assert found.to_latex().startswith(r"\begin{tabular}")
     check_verdicts(found)
 
 
 def check_verdicts(found: Reproduction) -> None:
     """What the papers say in words is checked, too."""
-    by_what = {(line.what, line.metric): line for line in found.lines}
-    apart = by_what["pascal-50s, HC pairs with another winner by each question: share", "human"]
+    by_what = {(line.quantity, line.metric): line for line in found.lines}
+    apart = by_what["pascal-50s, HC pairs with different winners: share", "human"]
     assert apart.published is None
-    assert apart.ours == pytest.approx(35.6)
+    assert apart.computed == pytest.approx(35.6)
     assert apart.verdict == "holds"
-    wins = [line.ours for line in found.lines if line.source == "CIDEr, 7.3"]
+    wins = [line.computed for line in found.lines if line.source == "CIDEr, 7.3"]
     assert wins == pytest.approx([83.6, 90.7], abs=0.1)
     table = [line for line in found.lines if line.source == "Diversity, Table 1"]
     assert len(table) == 48
@@ -158,7 +158,7 @@ def test_reproduction_of_some(data: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "there is no pairs.jsonl" in capsys.readouterr().err
     arguments = ["meta", "reproduce", str(data / "coco_challenge2015"), "--source", "BLEU"]
     assert main(arguments) == 2
-    assert "no source begins with BLEU; there are: Variance, Table 1" in capsys.readouterr().err
+    assert "no source starts with BLEU; known: Variance, Table 1" in capsys.readouterr().err
 
 
 def test_ranks_of_sentences(data: Path) -> None:
@@ -168,6 +168,6 @@ def test_ranks_of_sentences(data: Path) -> None:
     judged = replace(pascal.judged, references=references, images=pascal.judged.images[:20])
     some = replace(pascal, judged=judged)
     mean, pooled, *unigrams = rank_sentences(some, threads=1, few=20)
-    assert mean.ours is not None and pooled.ours is not None
-    assert mean.ours < pooled.ours
+    assert mean.computed is not None and pooled.computed is not None
+    assert mean.computed < pooled.computed
     assert [line.verdict for line in unigrams] == ["holds", "holds"]

@@ -131,7 +131,7 @@ def _get_help(name: str) -> tuple[Any, ...]:
     return typing.get_args(typing.get_type_hints(Settings, include_extras=True)[name])[1:]
 
 
-def test_results_are_kept_by_every_setting(pairs_file: Path) -> None:
+def test_all_settings_are_part_of_the_key(pairs_file: Path) -> None:
     dataset = meta.read_dataset("judgments", pairs_file)
     # Results with tests are not cached.
     changes = {name: value for name, value in CHANGES.items() if name != "tests"}
@@ -168,7 +168,7 @@ def test_settings_and_changes(pairs_file: Path) -> None:
     assert found.results == same.results
 
 
-def test_measures_are_kept_too(run: Run, sets_file: Path, tmp_path: Path) -> None:
+def test_measures_are_cached(run: Run, sets_file: Path, tmp_path: Path) -> None:
     first = run(sets_file, "-m", "self-cider", "-m", "lsa")
     assert list(first["results"]) == ["self-cider", "lsa"]
     assert first["signatures"]["self-cider"].startswith("self-cider|kernel:cider|")
@@ -197,7 +197,7 @@ def test_measures_by_label(sets_file: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
-def test_two_settings_of_a_metric_are_told_apart(run: Run, pairs_file: Path) -> None:
+def test_two_settings_of_a_metric_are_distinguished(run: Run, pairs_file: Path) -> None:
     found = run(pairs_file, "-m", "cider-d", "-m", "cider-d:sigma=4")
     default, other = found["signatures"]
     assert found["signatures"][default] != found["signatures"][other]

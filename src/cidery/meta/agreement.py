@@ -1,4 +1,4 @@
-"""Agreement: the table of how well metrics agree with people."""
+"""Agreement of metrics with human judgments, as a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cidery.tables import Column, Table, Tabular, format_p, format_percent
 
 @dataclass(frozen=True, eq=False)
 class Agreement(Tabular):
-    """How well metrics agree with people on one data set.
+    """Agreement of metrics with human judgments on one data set.
 
     ```python
     agreement = evaluate(read_dataset("judgments", "mine.jsonl"), ["cider-d", "bleu-4"])
@@ -26,11 +26,11 @@ class Agreement(Tabular):
     results: Mapping[str, Mapping[str, float]]
     """metric -> statistic -> value; shares and coefficients are fractions, counts are int"""
     signatures: Mapping[str, str] = field(default_factory=dict)
-    """metric -> how its scores were computed"""
+    """metric -> signature of its scores"""
     points: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
-    """metric -> scores and human ratings, for plots; results from the cache have none"""
+    """metric -> scores and human ratings, for plots; cached results have none"""
     tested: str = ""
-    """The statistic that p-values compare, where tests were asked for."""
+    """Statistic that p-values compare, with tests."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"dataset", "protocol", "results", "signatures"}`, ready for JSON.

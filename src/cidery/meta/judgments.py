@@ -1,11 +1,11 @@
-"""What people said about captions: pairs, ratings, ratings of sets, scores of systems.
+"""Human judgments: pairs, ratings, ratings of sets, scores of systems.
 
 | kind       | a judgment                                                                        |
 |------------|-----------------------------------------------------------------------------------|
-| `Pairs`    | which of two captions of an image is better, or closer to what people say of it   |
-| `Ratings`  | how good one caption is                                                           |
-| `Sets`     | how diverse a set of captions of an image is                                      |
-| `Systems`  | how good a system is, beside scores that metrics gave it                          |
+| `Pairs`    | choice between two captions of an image: the better one, or the more similar one  |
+| `Ratings`  | rating of one caption                                                             |
+| `Sets`     | rating of the diversity of a set of captions of an image                          |
+| `Systems`  | human score of a system, beside scores of metrics                                 |
 """
 
 from __future__ import annotations
@@ -62,24 +62,26 @@ def _encode(value: Any) -> Iterator[bytes]:
 class JudgedCaptions(_Fingerprinted):
     """Captions, each with the document whose references it is scored against.
 
-    A document is what CIDEr's frequencies count: an image, or a row of judgments where published
-    numbers count an image once for every row.
+    A document is the unit of document frequencies: an image, or a row of judgments where published
+    results count an image once per row.
     """
 
     captions: Sequence[str]
     documents: Indexes
     """int64[captions]"""
     references: Sequence[Sequence[str]]
-    """Of each document, at least one."""
+    """References of each document, at least one."""
     images: Indexes
-    """int64[documents]: the image of each, from 0; images are drawn again in a bootstrap."""
+    """int64[documents]: index of the image, the unit of the bootstrap."""
     names: Sequence[str] = ()
-    """What each image is called; empty where unknown."""
+    """Image ids; empty if unknown."""
 
     def __post_init__(self) -> None:
         for document, references in enumerate(self.references):
             if not references:
-                raise InputError(f"document {document + 1} of the judged captions has no reference")
+                raise InputError(
+                    f"document {document + 1} of the judged captions has no references"
+                )
 
     @property
     def image_of_caption(self) -> Indexes:
@@ -88,22 +90,22 @@ class JudgedCaptions(_Fingerprinted):
 
     @property
     def fewest_references(self) -> int:
-        """How many the document with the fewest has."""
+        """Minimum number of references of a document."""
         return min(map(len, self.references))
 
     def take(self, rows: Indexes) -> JudgedCaptions:
-        """Return those captions; all documents stay, so frequencies do too."""
+        """Return a subset of captions; documents and their frequencies do not change."""
         return replace(
             self, captions=[self.captions[i] for i in rows], documents=self.documents[rows]
         )
 
     def draw(self, count: int, seed: int | None) -> JudgedCaptions:
-        """Return `count` references of each document: drawn by the seed, or None: the first."""
+        """Return `count` references of each document: random by the seed, or the first for None."""
         if count < 1:
-            raise SettingError(f"at least 1 reference is needed, not {count}")
+            raise SettingError(f"references must be at least 1, not {count}")
         if count > self.fewest_references:
             raise SettingError(
-                f"{count} references were asked for, but an image has only {self.fewest_references}"
+                f"references={count}, but an image has only {self.fewest_references}"
             )
         if seed is None:
             return replace(self, references=[group[:count] for group in self.references])
@@ -115,12 +117,12 @@ class JudgedCaptions(_Fingerprinted):
         return replace(self, references=drawn)
 
     def concatenate(self) -> JudgedCaptions:
-        """Return each document's references as a single one."""
+        """Return the references of each document, joined into one."""
         return replace(self, references=[[" ".join(group)] for group in self.references])
 
 
 def count_votes(votes: Iterable[Sequence[float]]) -> Indexes:
-    """Return int64[pairs, 2]: votes for the first, above 0, and for the second, below 0."""
+    """Return int64[pairs, 2]: votes for the first (> 0) and for the second (< 0)."""
     counted = [(sum(v > 0 for v in found), sum(v < 0 for v in found)) for found in votes]
     return np.asarray(counted, np.int64).reshape(-1, 2)
 
@@ -133,42 +135,41 @@ def _check_question(name: str, what: str, question: str, known: Collection[str])
 
 @dataclass(frozen=True, eq=False)
 class Pairs(_Fingerprinted):
-    """Two captions of one image, and which of them people prefer."""
+    """Choices between two captions of one image."""
 
     name: str
     judged: JudgedCaptions
     first: Indexes
-    """int64[pairs]: the caption."""
+    """int64[pairs]: index of the caption."""
     second: Indexes
     votes: Mapping[str, Indexes]
-    """question -> int64[pairs], votes for the first minus votes for the second: `triplets` asks
-    which is more like a reference, `preference` which is better."""
+    """question -> int64[pairs], votes for the first minus votes for the second: `triplets` is the
+    similarity to a reference, `preference` the quality."""
     kinds: Sequence[str] = ()
-    """Of each pair, such as HC, HI, HM, MM; empty where unknown."""
+    """Kind of each pair, such as HC, HI, HM, MM; empty if unknown."""
     systems: Sequence[tuple[str, str]] = ()
-    """Who wrote the two; empty where unknown."""
+    """Systems of the two captions; empty if unknown."""
     own_references: Sequence[Sequence[str]] = ()
-    """Where published numbers use a fixed draw of references for each pair: that draw."""
+    """Fixed draw of references for each pair, if published results use one."""
     triplets: NDArray[np.int8] | None = None
-    """int8[pairs, references]: what people said of each reference; needs one document per pair."""
+    """int8[pairs, references]: votes for each reference; needs one document per pair."""
     answers: Indexes | None = None
-    """int64[pairs]: how many people were asked; 0: nobody yet. None: all pairs were judged."""
+    """int64[pairs]: number of votes; 0: not judged yet. None: all pairs are judged."""
     vote_counts: Mapping[str, Indexes] = field(default_factory=dict)
-    """question -> int64[pairs, 2]: how many voted for the first and for the second, where known."""
+    """question -> int64[pairs, 2]: votes for the first and for the second, if known."""
     questions: Mapping[str, Pairs] = field(default_factory=dict)
-    """Where people were asked several things of each pair: question -> the pairs with its votes;
-    those of the first are the votes above."""
+    """With several questions: question -> pairs with its votes; `votes` are those of the first."""
 
     def __len__(self) -> int:
         return len(self.first)
 
     @property
     def was_judged(self) -> NDArray[np.bool_]:
-        """bool[pairs]: whether people were asked."""
+        """bool[pairs]: judged pairs."""
         return np.ones(len(self), np.bool_) if self.answers is None else self.answers > 0
 
     def take(self, pairs: Indexes) -> Pairs:
-        """Return those pairs; frequencies stay those of all."""
+        """Return a subset of pairs; frequencies do not change."""
         rows, places = np.unique(
             np.stack([self.first[pairs], self.second[pairs]]), return_inverse=True
         )
@@ -202,7 +203,7 @@ class Pairs(_Fingerprinted):
         )
 
     def with_own_references(self) -> Pairs:
-        """Return the pairs, each a document of its own with its own draw of references."""
+        """Return the pairs, each as a document with its own draw of references."""
         count = len(self)
         judged = JudgedCaptions(
             [self.judged.captions[i] for i in (*self.first, *self.second)],
@@ -217,24 +218,24 @@ class Pairs(_Fingerprinted):
 
 @dataclass(frozen=True, eq=False)
 class Ratings(_Fingerprinted):
-    """How good people found captions, one number per answer."""
+    """Ratings of captions, one number per judge."""
 
     name: str
     judged: JudgedCaptions
     rows: Indexes
-    """int64[ratings]: the caption; it comes as often as people rated it, also never."""
+    """int64[ratings]: index of the caption, which may have any number of ratings."""
     ratings: Floats
     systems: Sequence[str] = ()
-    """Who wrote each caption; empty where unknown."""
+    """System of each caption; empty if unknown."""
     questions: Mapping[str, tuple[Indexes, Floats]] = field(default_factory=dict)
-    """Where people were asked several things: question -> its `rows` and `ratings`."""
+    """With several questions: question -> its `rows` and `ratings`."""
 
     def __len__(self) -> int:
         return len(self.ratings)
 
     @property
     def was_judged(self) -> NDArray[np.bool_]:
-        """bool[captions]: whether people rated it."""
+        """bool[captions]: rated captions."""
         return np.bincount(self.rows, minlength=len(self.judged.captions)) > 0
 
     def ask(self, question: str) -> Ratings:
@@ -244,7 +245,7 @@ class Ratings(_Fingerprinted):
         return replace(self, rows=rows, ratings=ratings)
 
     def take_captions(self, captions: Indexes) -> Ratings:
-        """Return those captions, rated or not; frequencies stay those of all."""
+        """Return a subset of captions, rated or not; frequencies do not change."""
         place = np.full(len(self.judged.captions), -1, np.int64)
         place[captions] = np.arange(len(captions))
 
@@ -263,7 +264,7 @@ class Ratings(_Fingerprinted):
         )
 
     def take(self, ratings: Indexes) -> Ratings:
-        """Return those ratings and their captions; frequencies stay those of all."""
+        """Return a subset of ratings and their captions; frequencies do not change."""
         rows, places = np.unique(self.rows[ratings], return_inverse=True)
         return replace(
             self,
@@ -271,22 +272,22 @@ class Ratings(_Fingerprinted):
             rows=places.astype(np.int64),
             ratings=self.ratings[ratings],
             systems=[self.systems[i] for i in rows] if self.systems else (),
-            questions={},  # their ratings are others
+            questions={},  # indices are those of the first question
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Sets(_Fingerprinted):
-    """How diverse people found sets of captions."""
+    """Ratings of the diversity of sets of captions."""
 
     name: str
     images: Sequence[str]
-    """Of each set."""
+    """Image of each set."""
     captions: Sequence[Sequence[str]]
     ratings: Floats
-    """float64[sets]: the mean of what people said."""
+    """float64[sets]: mean ratings."""
     questions: Mapping[str, Floats] = field(default_factory=dict)
-    """Where people were asked several things: question -> its `ratings`."""
+    """With several questions: question -> its `ratings`."""
 
     def __len__(self) -> int:
         return len(self.ratings)
@@ -297,7 +298,7 @@ class Sets(_Fingerprinted):
         return replace(self, ratings=self.questions[question], questions={})
 
     def take(self, sets: Indexes) -> Sets:
-        """Return those sets."""
+        """Return a subset of sets."""
         return replace(
             self,
             images=[self.images[i] for i in sets],
@@ -309,7 +310,7 @@ class Sets(_Fingerprinted):
 
 @dataclass(frozen=True, eq=False)
 class Systems(_Fingerprinted):
-    """How good people found systems, and what metrics gave them; there are no captions."""
+    """Human scores of systems, and scores of metrics; there are no captions."""
 
     name: str
     systems: Sequence[str]
@@ -318,11 +319,11 @@ class Systems(_Fingerprinted):
     scores: Mapping[int, Mapping[str, Floats]]
     """number of references -> metric -> float64[systems]"""
     signatures: Mapping[str, str] = field(default_factory=dict)
-    """metric -> who computed it"""
+    """metric -> signature"""
 
     def __len__(self) -> int:
         return len(self.systems)
 
 
 Dataset: TypeAlias = Pairs | Ratings | Sets | Systems
-"""What `read_dataset` returns."""
+"""Judgments of `read_dataset`."""

@@ -1,4 +1,4 @@
-"""Metrics and measures by label, from whatever the caller gives: names, objects, functions."""
+"""Metrics and measures by label, from names, objects and functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AnyMetrics: TypeAlias = "AnyMetric | Iterable[AnyMetric] | Mapping[str, AnyMetri
 
 
 def label_for(dataset: Dataset, metrics: Any, language: str | None = None) -> dict[str, Any]:
-    """Return what a data set can be judged by: metrics, measures of diversity or known scores.
+    """Return label -> metric, diversity measure or name of known scores, by the kind of data set.
 
     Metrics given by name get the settings of the language.
     """
@@ -27,12 +27,12 @@ def label_for(dataset: Dataset, metrics: Any, language: str | None = None) -> di
     else:
         labeled = dict(get_metrics(metrics, language=language))
     if HUMAN in labeled:
-        raise SettingError(f"{HUMAN!r} is what people reach; give the metric another name")
+        raise SettingError(f"{HUMAN!r} is the label of annotator agreement; choose another label")
     return labeled
 
 
 def _label_known(dataset: Systems, metrics: Any) -> dict[str, Any]:
-    """Return the metrics that the data set has scores of; the protocol refuses others."""
+    """Return the metrics with known scores; the protocol refuses others."""
     known = next(iter(dataset.scores.values()))
     if metrics is None:
         return dict.fromkeys(known)
@@ -46,7 +46,7 @@ def _label_known(dataset: Systems, metrics: Any) -> dict[str, Any]:
 
 
 def _label_measures(given: Any) -> dict[str, Any]:
-    """Return measures of diversity, and functions, by label."""
+    """Return diversity measures and functions by label."""
     if isinstance(given, Mapping):
         return {label: _resolve_one(label, measure) for label, measure in given.items()}
     if given is None or isinstance(given, str | Measure) or callable(given):
@@ -61,7 +61,7 @@ def _label_measures(given: Any) -> dict[str, Any]:
             continue
         name = _name_function(function)
         if name in labeled:
-            raise SettingError(f"two measures are called {name!r}; pass a dict to name them")
+            raise SettingError(f"two measures have the name {name!r}; pass a dict with labels")
         labeled[name] = function
     return labeled
 
@@ -72,7 +72,7 @@ def _resolve_one(label: str, measure: Any) -> Any:
         return measure
     found = list(get_measures(measure).values())
     if len(found) > 1:
-        raise SettingError(f"{label!r} names {measure!r}, which is {len(found)} measures")
+        raise SettingError(f"{label!r}: {measure!r} stands for {len(found)} measures, expected one")
     return found[0]
 
 

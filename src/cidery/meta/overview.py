@@ -1,4 +1,4 @@
-"""evaluate_all(): one table of metrics by sets of judgments, with who shares a place."""
+"""evaluate_all(): metrics by data sets in one table, with ranks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cidery.tables import Column, Table, Tabular, format_percent
 
 @dataclass(frozen=True)
 class DatasetColumn:
-    """How a set is judged in the table: as most papers report it."""
+    """Statistic and settings of a data set, as most papers report them."""
 
     statistic: str
     settings: Settings = field(default_factory=Settings)
@@ -52,23 +52,23 @@ COLUMNS: Mapping[str, DatasetColumn] = MappingProxyType(
         "foil": DatasetColumn("accuracy"),
     }
 )
-"""set -> its statistic and settings, in the order of the table."""
+"""data set -> statistic and settings, in the order of the table."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What a metric reaches on a set."""
+    """Agreement of a metric on a data set."""
 
     value: float
     low: float
     high: float
     place: int | None
-    """One more than there are metrics that are better for certain; None for people."""
+    """One more than the number of metrics that are significantly better; None for people."""
 
 
 @dataclass(frozen=True, eq=False)
 class Overview(Tabular):
-    """Metrics by sets of judgments.
+    """Agreement of metrics by data set.
 
     ```python
     found = evaluate_all("data", ["cider-d", "rouge-l"])
@@ -77,22 +77,22 @@ class Overview(Tabular):
     """
 
     results: Mapping[str, Mapping[str, Cell]]
-    """set -> metric, and `human` where people's own agreement is known -> cell"""
+    """data set -> metric, or `human` for annotator agreement -> cell"""
     statistics: Mapping[str, str]
-    """set -> the statistic"""
+    """data set -> statistic"""
     signatures: Mapping[str, Mapping[str, str]]
-    """set -> metric -> how its scores were computed"""
+    """data set -> metric -> signature"""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """set -> why it is not in the table"""
+    """data set -> reason why it is skipped"""
 
     @property
     def metrics(self) -> list[str]:
-        """The rows of the table: people first where some set has them."""
+        """Rows of the table: people first, if known."""
         names = dict.fromkeys(label for found in self.results.values() for label in found)
         return sorted(names, key=lambda label: label != HUMAN)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "results": {
                 name: {label: asdict(cell) for label, cell in found.items()}
@@ -126,7 +126,7 @@ class Overview(Tabular):
         return Table.of([Column("metric"), *columns], rows, **details)
 
     def notes(self) -> list[str]:
-        """Return what a reader of the table must know."""
+        """Return the notes below the table."""
         lines = [
             "in percent; in parentheses the metric's place on the set: metrics share a place "
             "where no difference was found (paired bootstrap of images, Holm-corrected in each set)"
@@ -153,14 +153,14 @@ def evaluate_all(
     cache: bool | str | os.PathLike[str] = False,
     progress: ProgressCallback = ignore_progress,
 ) -> Overview:
-    """Judge metrics by all sets of judgments in a folder.
+    """Evaluate metrics on all data sets in a folder.
 
     Args:
-        path: the folder above the data sets' folders.
+        path: parent folder of the data sets.
         metrics: as in `evaluate`.
-        sets: names of data sets; by default all that are there. One that is named must be there.
-        resamples: bootstrap samples of images, for intervals and places.
-        seed: of the samples, and of references that are drawn.
+        sets: names of data sets, which must exist. Default: all that exist.
+        resamples: bootstrap samples of images, for intervals and ranks.
+        seed: seed of samples and draws of references.
         threads: 0 means one per core; any number gives the same bits.
         cache: True caches scores in the user's cache directory, a path in that folder.
         progress: called with what is being done, how much of it, 0 to 1, is done.
@@ -171,13 +171,9 @@ def evaluate_all(
     """
     for name in sets:
         if name not in COLUMNS:
-            raise SettingError(
-                f"there is no set {name!r} in the table; known: {', '.join(COLUMNS)}"
-            )
+            raise SettingError(f"unknown data set {name!r}; known: {', '.join(COLUMNS)}")
     if not sets and Path(path).is_file():
-        raise InputError(
-            f"{os.fspath(path)} is a file, not a folder; give the folder above the sets' folders"
-        )
+        raise InputError(f"{os.fspath(path)} is a file; pass the parent folder of the data sets")
     results: dict[str, dict[str, Cell]] = {}
     signatures: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}
@@ -200,19 +196,19 @@ def evaluate_all(
         signatures[name] = {k: v.signature for k, v in verdicts.items() if k != HUMAN}
     if not results:
         raise InputError(
-            f"{os.fspath(path)}: none of these sets is in this folder: {', '.join(absent)}"
+            f"{os.fspath(path)}: no data set in this folder; known: {', '.join(absent)}"
         )
     statistics = {name: COLUMNS[name].statistic for name in results}
     return Overview(results, statistics, signatures, absent)
 
 
 def _report_for(name: str, progress: ProgressCallback) -> ProgressCallback:
-    """Return a report that also says which set is at work."""
+    """Return a progress callback with the name of the data set."""
     return lambda what, share: progress(f"{name}: {what}", share)
 
 
 def _compare(verdicts: Mapping[str, Verdict], statistic: str) -> dict[str, Cell]:
-    """Return the cells of one set."""
+    """Return the cells of one data set."""
     judged = {label: v for label, v in verdicts.items() if label != HUMAN}
     values = {label: verdict.statistics[statistic] for label, verdict in judged.items()}
     known = {label: value for label, value in values.items() if np.isfinite(value)}

@@ -27,12 +27,12 @@ class Scores:
     each: Mapping[str, Floats]
     """label -> float64[captions]"""
     signatures: Mapping[str, str]
-    """label -> what others need to compute the same scores"""
+    """label -> signature"""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoresByReference:
-    """Scores of captions by one metric, against each reference by itself."""
+    """Scores of captions by one metric, against single references."""
 
     each: Floats
     """float64[captions, references]"""
@@ -58,7 +58,7 @@ class CaptionScorer:
         progress: ProgressCallback = ignore_progress,
         cache: AgreementCache | None = None,
     ) -> CaptionScorer:
-        """Take tokenizer, language and frequencies from settings."""
+        """Build a scorer from settings."""
         pipeline = Pipeline.choose(
             tokenizer=settings.tokenizer,
             language=settings.language,
@@ -75,8 +75,7 @@ class CaptionScorer:
     ) -> Scores:
         """Score all captions; references are tokenized and prepared once.
 
-        `counts` are the numbers of references that the signatures name where these captions are
-        scored again with more or fewer references; by default the number there is.
+        `counts` are the numbers of references in the signatures. Default: the actual number.
         """
         keys = self._find_keys(judged, metrics, counts)
         known = self._load(keys, len(judged.captions))
@@ -141,7 +140,7 @@ class CaptionScorer:
     def score_by_reference(
         self, judged: JudgedCaptions, metric: Metric, counts: Sequence[int] = ()
     ) -> ScoresByReference:
-        """Score captions against each reference by itself.
+        """Score captions against single references.
 
         Frequencies are those of all documents with all their references. `counts` is as in `score`.
         """
@@ -163,7 +162,7 @@ class CaptionScorer:
         return ScoresByReference(-each if metric.lower_is_better else each, signatures[""])
 
     def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> CaptionScorer:
-        """Return a scorer whose frequencies stay those of all references, however few are used."""
+        """Return a scorer with the frequencies of all references."""
         needed = metric.needs.frequencies
         if self.pipeline.frequencies != "references" or needed is None:
             return self
@@ -177,14 +176,14 @@ class CaptionScorer:
 
 
 def _name_images(judged: JudgedCaptions, times: int = 1) -> tuple[str, ...]:
-    """Return the name of each document's image, that many times; nothing where they have none."""
+    """Return the image id of each document, repeated; empty if unknown."""
     if not judged.names:
         return ()
     return tuple(name for i in judged.images.tolist() for name in [judged.names[i]] * times)
 
 
 def _orient(each: Mapping[str, Floats], metrics: Mapping[str, Metric]) -> dict[str, Floats]:
-    """Return scores of which a higher one is better: of some metrics, the negative."""
+    """Return scores for which higher is better: negative for metrics where lower is better."""
     return {
         label: -values if metrics[label].lower_is_better else values
         for label, values in each.items()

@@ -1,4 +1,4 @@
-"""What is judged: pairs of one kind, a sample, fewer references."""
+"""Selection of judgments: kinds of pairs, systems, samples, references."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cidery.meta.judgments import Dataset, Pairs, Ratings, Systems
 from cidery.meta.settings import Settings
 
 MACHINES = "MM"
-"""The kind of pairs in which systems are compared with each other."""
+"""Kind of pairs of two systems."""
 
 
 def select_judgments(dataset: Dataset, settings: Settings) -> Dataset:
-    """Return the part of a data set that the settings ask for, where people were asked."""
+    """Return the selected, judged part of a data set."""
     dataset = _drop_unjudged(select_items(dataset, settings))
     if settings.sample is not None and not isinstance(dataset, Systems):
         count = min(settings.sample, len(dataset))
@@ -26,7 +26,7 @@ def select_judgments(dataset: Dataset, settings: Settings) -> Dataset:
 
 
 def select_items(dataset: Dataset, settings: Settings) -> Dataset:
-    """Return what the settings ask for, judged or not; references are drawn for all of it."""
+    """Return the selected part of a data set, judged or not, with drawn references."""
     if settings.question is not None:
         if isinstance(dataset, Systems):
             raise SettingError(f"{dataset.name} has no judgments of captions by question")
@@ -47,18 +47,18 @@ def _drop_unjudged(dataset: Dataset) -> Dataset:
     what, key = ("pairs", "votes") if isinstance(dataset, Pairs) else ("captions", "ratings")
     if not len(judged):
         raise InputError(f"{dataset.name}: none of the {missing} {what} has {key}")
-    message = f"{missing} of {missing + len(judged)} {what} were not judged and are left out"
+    message = f"{missing} of {missing + len(judged)} {what} are not judged and are ignored"
     warnings.warn(message, DataWarning, stacklevel=4)
     return dataset.take(judged) if isinstance(dataset, Pairs) else dataset.take_captions(judged)
 
 
 def _filter_systems(dataset: Dataset, settings: Settings) -> Dataset:
-    """Keep what all its writers may be in."""
+    """Return the items whose systems are all selected."""
     wanted, unwanted = {*settings.system}, {*settings.without_system}
     if not wanted and not unwanted:
         return dataset
     if not isinstance(dataset, Pairs | Ratings) or not dataset.systems:
-        raise SettingError(f"{dataset.name} does not say which systems wrote the captions")
+        raise SettingError(f"{dataset.name} does not contain the systems of the captions")
     writers = [{one} if isinstance(one, str) else {*one} for one in dataset.systems]
     known = set().union(*writers)
     if missing := sorted((wanted | unwanted) - known):
@@ -68,7 +68,7 @@ def _filter_systems(dataset: Dataset, settings: Settings) -> Dataset:
     allowed = (wanted or known) - unwanted
     kept = np.flatnonzero([group <= allowed for group in writers])
     if not len(kept):
-        raise SettingError(f"{dataset.name} has nothing by these systems alone")
+        raise SettingError(f"{dataset.name} has no items of these systems only")
     return dataset.take(kept) if isinstance(dataset, Pairs) else dataset.take_captions(kept)
 
 
@@ -96,13 +96,13 @@ def _draw_references(dataset: Pairs | Ratings, settings: Settings) -> Pairs | Ra
         if draw == "own" or (draw is None and own == {count}):
             if count is not None and own != {count}:
                 raise SettingError(
-                    f"{dataset.name} names {own.pop()} references for each pair, not {count}"
+                    f"{dataset.name} has {own.pop()} references per pair, not {count}"
                 )
             dataset = dataset.with_own_references()
             count = None
     elif draw == "own":
         raise SettingError(
-            f"{dataset.name} does not name references for each pair; draw random or first ones"
+            f"{dataset.name} has no references per pair; set draw to random or first"
         )
     judged = dataset.judged
     if count is not None:

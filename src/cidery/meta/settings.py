@@ -1,7 +1,7 @@
-"""How metrics are judged: each setting with its default and its description.
+"""Settings of `evaluate` with defaults and descriptions.
 
-`evaluate` takes these settings as keyword arguments, `cidery meta` as options, and results are kept
-by them. The module imports nothing heavy, so that `cidery meta --help` stays quick.
+They are keyword arguments of `evaluate`, options of `cidery meta`, and part of the key of cached
+results. The module has few imports, which keeps `cidery meta --help` fast.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Draw: TypeAlias = Literal["own", "random", "first"]
 Undecided: TypeAlias = Literal["wrong", "half", "drop"]
 
 _LEAST = {"references": 1, "sample": 1, "draws": 1, "resamples": 0, "seed": 0}
-"""The smallest value of each number."""
+"""Minimum of each number."""
 
 
 @dataclass(frozen=True)
 class Help:
-    """What a setting does, for documentation and for the command line."""
+    """Help text of a setting."""
 
     text: str
     metavar: str | None = None
@@ -40,7 +40,7 @@ class Help:
 
 @dataclass(frozen=True)
 class Settings:
-    """How metrics are judged; everything that changes a result is here.
+    """Settings that determine a result.
 
     ```python
     dataset = read_dataset("judgments", "mine.jsonl")
@@ -50,26 +50,22 @@ class Settings:
 
     protocol: Annotated[
         ProtocolName | None,
-        Help("How to judge. Default: the first protocol that fits the data set."),
+        Help("Protocol. Default: the first that fits the data set."),
     ] = None
     references: Annotated[
-        int | None, Help("How many references of each image to use. Default: all.", "COUNT")
+        int | None, Help("Number of references per image. Default: all.", "COUNT")
     ] = None
     draw: Annotated[
         Draw | None,
         Help(
-            "Which references to use: own takes those that the data set names for each pair, "
-            "random draws by the seed, first takes the first ones. Default: own where it has as "
-            "many as asked for, otherwise random."
+            "Choice of references: own (those of the data set for each pair), random (by the "
+            "seed) or first. Default: own if it has that many, otherwise random."
         ),
     ] = None
     concatenate: Annotated[bool, Help("Join the references of an image into one text.")] = False
     undecided: Annotated[
         Undecided,
-        Help(
-            "How to count a pair whose two captions get the same score: as wrong, as half right, "
-            "or not at all (drop)."
-        ),
+        Help("Pairs with equal scores count as wrong, as half right, or are dropped (drop)."),
     ] = "wrong"
     kind: Annotated[
         str | None,
@@ -78,27 +74,26 @@ class Settings:
     question: Annotated[
         str | None,
         Help(
-            "Where people were asked several things, which answers to use, such as recall. "
-            "Default: those to the first.",
+            "Question, such as recall, if there are several. Default: the first.",
             "NAME",
         ),
     ] = None
     system: Annotated[
         tuple[str, ...],
-        Help("Use only captions, or pairs of captions, of this system; may be repeated.", "NAME"),
+        Help("Use only captions or pairs of this system; may be repeated.", "NAME"),
     ] = ()
     without_system: Annotated[
         tuple[str, ...],
-        Help("Leave out captions, or pairs of captions, of this system; may be repeated.", "NAME"),
+        Help("Ignore captions or pairs of this system; may be repeated.", "NAME"),
     ] = ()
     sample: Annotated[
         int | None,
-        Help("Use only this many pairs, ratings or sets, drawn by the seed.", "COUNT"),
+        Help("Use a random sample of pairs, ratings or sets.", "COUNT"),
     ] = None
     reference_counts: Annotated[
         tuple[int, ...],
         Help(
-            "A number of references to try in the protocol references; may be repeated. "
+            "Number of references in the protocol references; may be repeated. "
             "Default: 1, 2, 3, … up to 48.",
             "COUNT",
         ),
@@ -106,37 +101,31 @@ class Settings:
     draws: Annotated[
         int,
         Help(
-            "How many random draws to average: of references in the protocol references, of "
-            "halves in the protocol human.",
+            "Number of random draws: of references in the protocol references, of halves in the "
+            "protocol human.",
             "COUNT",
         ),
     ] = 5
     tests: Annotated[
         bool,
-        Help(
-            "Add p-values: for each two metrics, whether they agree with people equally, by the "
-            "accuracy of preferences or by Pearson's r with ratings."
-        ),
+        Help("Add p-values of differences between metrics, in accuracy or Pearson's r."),
     ] = False
     # Fewer than elsewhere: a bootstrap sample of 50,000 ratings takes a hundredth of a second.
     resamples: Annotated[
         int,
-        Help("Bootstrap samples of images for 95 % intervals; 0 leaves intervals out.", "COUNT"),
+        Help("Bootstrap samples of images for 95 % intervals; 0: no intervals.", "COUNT"),
     ] = 200
     seed: Annotated[int, Help("Seed of draws, samples and resampling.", "NUMBER")] = 0
     tokenizer: Annotated[
         str | None,
-        Help(
-            "How captions are split into words; as in `score`. Default: that of the language, or "
-            "ptb."
-        ),
+        Help("Tokenizer, as in `score`. Default: that of the language, or ptb."),
     ] = None
     language: Annotated[
-        str | None, Help("The captions' language, such as pt; as in `score`.", "CODE")
+        str | None, Help("Language of the captions, such as pt; as in `score`.", "CODE")
     ] = None
     frequencies: Annotated[
         str,
-        Help("What CIDEr's weights are counted on, as in `score`; references: the data set's own."),
+        Help("Document frequencies, as in `score`; references: those of the data set."),
     ] = "references"
 
     def __post_init__(self) -> None:
@@ -152,7 +141,7 @@ class Settings:
                 raise SettingError(f"{name} must be at least {least}, not {value}")
 
     def change(self, **changes: Any) -> Settings:
-        """Return the settings with some of them changed; an unknown name is an error."""
+        """Return settings with some values changed."""
         known = [setting.name for setting in fields(self)]
         for name in changes:
             if name not in known:

@@ -1,4 +1,4 @@
-"""Tests of metrics against each other: does one agree with people more than another?"""
+"""Significance tests of differences between metrics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cidery.statistics import paired_test, williams_test
 def compare_verdicts(
     verdicts: Mapping[str, Verdict], settings: Settings
 ) -> dict[str, dict[str, float]]:
-    """Return p-values of every metric against every other; no difference found is not equality."""
+    """Return p-values of all pairs of metrics."""
     found: dict[str, dict[str, float]] = {label: {} for label in verdicts}
     for one, other in permutations(verdicts, 2):
         first, second = verdicts[one], verdicts[other]

@@ -1,4 +1,4 @@
-"""sweep(): one setting of a metric at many values, each judged by people."""
+"""sweep(): agreement of a metric for many values of a setting."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SETTING = "repetition"
 """CIDEr-R's k_r."""
 DRAWS = 50
 _MAIN = ("accuracy", "tau_c", "tau_b", "pearson")
-"""Statistics to judge a value by, the first that there is."""
+"""Statistics to compare values by; the first that exists is used."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Tabular):
-    """How well a metric agrees with people at each value of a setting, the smallest value first.
+    """Agreement of a metric for each value of a setting, in ascending order.
 
     ```py
     found = sweep(read_dataset("cider-r-triplets", "data"), "cider-r", draws=20)
@@ -40,21 +40,21 @@ class Sweep(Tabular):
     metric: str
     setting: str
     statistic: str
-    """By which values are compared."""
+    """Statistic to compare values by."""
     results: Mapping[float, Mapping[str, float]]
     """value -> statistic -> agreement"""
     signatures: Mapping[float, str]
 
     @property
     def best(self) -> float:
-        """The value that agrees best; of equally good ones that in the middle."""
+        """Best value; the median of equally good ones."""
         top = max(found[self.statistic] for found in self.results.values())
         values = [value for value, f in self.results.items() if f[self.statistic] == top]
         return values[len(values) // 2]
 
     @property
     def as_good(self) -> tuple[float, float]:
-        """The smallest and the largest value whose agreement lies in the interval of the best."""
+        """Minimum and maximum of the values whose agreement is in the interval of the best."""
         low = self.results[self.best].get(f"{self.statistic}_low", -math.inf)
         values = [value for value, f in self.results.items() if f[self.statistic] >= low]
         return min(values), max(values)
@@ -80,7 +80,7 @@ class Sweep(Tabular):
         )
 
     def notes(self) -> list[str]:
-        """Return what a reader of the table must know."""
+        """Return the notes below the table."""
         found = [f"best: {self.setting} {self.best:.3g}"]
         if f"{self.statistic}_low" in self.results[self.best]:
             low, high = self.as_good
@@ -94,7 +94,7 @@ class Sweep(Tabular):
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "dataset": self.dataset,
             "metric": self.metric,
@@ -119,13 +119,13 @@ def sweep(
     progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Sweep:
-    """Judge a metric at many values of one setting: by default CIDEr-R's k_r.
+    """Evaluate a metric for many values of one setting. Default: CIDEr-R's k_r.
 
-    Santos, Colombini, Avila 2021, section 5, found k_r = 0.8 by a random search (Bergstra, Bengio
-    2012): so are values drawn here, evenly from 0 to 1 by the seed, unless they are given.
+    Santos, Colombini, Avila 2021, section 5, found k_r = 0.8 by random search (Bergstra, Bengio
+    2012). Default values are drawn uniformly from 0 to 1 by the seed.
 
     Args:
-        dataset: what `read_dataset` returns.
+        dataset: from `read_dataset`.
         metric: a name or a metric object that has the setting.
         setting: the name of the setting, a number.
         values: which values to try; by default drawn ones.
@@ -149,8 +149,7 @@ def sweep(
     statistic = next((name for name in _MAIN if name in results[tried[0]]), None)
     if statistic is None:
         raise SettingError(
-            f"the protocol {found.protocol} gives none of {', '.join(_MAIN)} to compare values by; "
-            "choose another one"
+            f"the protocol {found.protocol} has none of {', '.join(_MAIN)}; choose another protocol"
         )
     signatures = {value: found.signatures[f"{value!r}"] for value in tried}
     return Sweep(found.dataset, base.name, setting, statistic, results, signatures)
@@ -159,12 +158,12 @@ def sweep(
 def _find_metric(metric: MetricLike, setting: str, language: str | None) -> Metric:
     found = get_metrics(metric, language=language)
     if len(found) != 1:
-        raise SettingError(f"{metric!r} names {len(found)} metrics; a sweep is of one")
+        raise SettingError(f"{metric!r} stands for {len(found)} metrics, expected one")
     base = next(iter(found.values()))
     numbers = [f.name for f in fields(base) if _is_number(getattr(base, f.name))]
     if setting not in numbers:
         known = ", ".join(numbers) or "none"
-        raise SettingError(f"{base.name} has no number called {setting!r}; it has: {known}")
+        raise SettingError(f"{base.name} has no numeric setting {setting!r}; it has: {known}")
     return base
 
 
@@ -175,10 +174,10 @@ def _is_number(value: object) -> bool:
 def _choose_values(values: Sequence[float] | None, draws: int, seed: int) -> list[float]:
     if values is not None:
         if not len(values):
-            raise SettingError("no values were named")
+            raise SettingError("values must contain at least one value")
         return sorted({float(value) for value in values})
     if draws < 1:
-        raise SettingError(f"at least 1 draw is needed, not {draws}")
+        raise SettingError(f"draws must be at least 1, not {draws}")
     return sorted(np.random.default_rng(seed).uniform(0, 1, draws).tolist())
 
 

@@ -109,7 +109,7 @@ Threads = Annotated[
     )
 )
 def lab() -> None:
-    """Train captioners, and run experiments that test claims of papers."""
+    """Train captioners, and run experiments."""
 
 
 @app.command("list", epilog=examples("cidery lab list"))

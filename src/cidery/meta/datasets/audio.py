@@ -1,6 +1,6 @@
 """AudioCaps-Eval and Clotho-Eval (Zhou et al., ICASSP 2022): pairs of captions of sounds.
 
-What is called an image elsewhere is a sound here.
+A sound is what other data sets call an image.
 """
 
 from __future__ import annotations

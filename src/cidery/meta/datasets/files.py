@@ -1,4 +1,4 @@
-"""What the readers share: finding files, reading records, saying where one is wrong."""
+"""Shared parts of readers: files, records, errors with their position."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cidery.tables import unguard_cell
 
 
 class NotHereError(FormatError):
-    """A folder does not hold a data set's files."""
+    """A folder lacks the files of a data set."""
 
 
 def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:
@@ -51,7 +51,7 @@ def find_all(path: str | os.PathLike[str], *names: str, folder: str = "") -> lis
 
 @dataclass(frozen=True)
 class Record:
-    """A JSON object, and where it stands."""
+    """A JSON object and its position."""
 
     content: dict[str, Any]
     place: str
@@ -98,7 +98,7 @@ class Record:
 
 
 def _is_finite(value: object) -> bool:
-    """Tell whether a value is a number that a float can hold."""
+    """Return True for a finite number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

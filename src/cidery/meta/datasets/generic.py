@@ -330,7 +330,7 @@ def _drop_unjudged(records: list[Record]) -> list[Record]:
     if not judged:
         raise InputError(f"{NAME}: none of the {missing} sets has ratings")
     if missing:
-        message = f"{missing} of {len(records)} sets were not judged and are left out"
+        message = f"{missing} of {len(records)} sets are not judged and are ignored"
         warnings.warn(message, DataWarning, stacklevel=5)
     return judged
 

@@ -51,12 +51,12 @@ def _has_any(answers: object) -> bool:
 
 
 def was_answered(record: Record) -> bool:
-    """Tell whether people have answered."""
+    """Return True for a judged line."""
     return _get_answers(record) is not None
 
 
 def _join(first: Record, second: Record) -> Record:
-    """Return two lines of one item as one, with the answers of both."""
+    """Return two lines of one item as one, with the judgments of both."""
     if not was_answered(second):
         return first
     if not was_answered(first):

@@ -34,7 +34,7 @@ def read_thumb(path: str | os.PathLike[str]) -> Ratings:
     file = _find(Path(path))
     records = list(read_records(file))
     if not records:
-        raise FormatError(f"{file}: there are no lines in it")
+        raise FormatError(f"{file}: the file is empty")
     known = _read_references(file.parent) if "references" not in records[0] else {}
     references: dict[str, list[str]] = {}
     for record in records:

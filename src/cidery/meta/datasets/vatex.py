@@ -25,7 +25,7 @@ _ALLOWED = {
     ("numpy._core.multiarray", "_reconstruct"),
     ("numpy._core.multiarray", "scalar"),
 }
-"""What arrays are pickled with."""
+"""Functions that pickles of arrays need."""
 
 
 def read_vatex_eval(path: str | os.PathLike[str]) -> Ratings:

@@ -1,4 +1,4 @@
-"""What people would say of all captions, from few answers and a metric's scores of everything."""
+"""Estimates from few judgments and a metric's scores of all captions."""
 
 from cidery.meta.estimation.choice import choose_next
 from cidery.meta.estimation.estimates import Estimates, estimate

@@ -1,4 +1,4 @@
-"""choose_next(): what to judge next."""
+"""choose_next(): items to judge next."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def choose_next(
     progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> list[dict[str, Any]]:
-    """Return which items to judge next: lines of a file of judgments that lack the answers.
+    """Return the items to judge next, as lines of a file of judgments.
 
-    With their answers they may be added to the file: they take the place of the lines without.
+    Add the judgments and append the lines to the file: they replace the lines without judgments.
 
     Images come in a drawn order whose every start has good, middling and bad captions (by the
     metric) as the whole has; so means stay unbiased. Of an image, all captions of systems whose
@@ -67,16 +67,16 @@ def choose_next(
     ```
     """
     if count < 1:
-        raise SettingError(f"at least 1 item must be asked for, not {count}")
+        raise SettingError(f"count must be at least 1, not {count}")
     if horizon is not None and horizon < 1:
-        raise SettingError(f"the horizon must be at least 1 image, not {horizon}")
+        raise SettingError(f"horizon must be at least 1, not {horizon}")
     asked = (settings or Settings()).change(**changes)
     chosen, items = read_items(dataset, asked)
     items = read_scale(items, scale)
     wanted = "cider-d" if metric is None else metric
     predictions, _ = predict(chosen, wanted, asked, threads, progress, cache)
     if len(predictions) != 1:
-        raise SettingError(f"items are chosen by one metric, not {len(predictions)}")
+        raise SettingError(f"expected one metric, not {len(predictions)}")
     (predicted,) = predictions.values()
     images, place = np.unique(items.images, return_inverse=True)
     strength = np.abs(predicted) if items.are_pairs else predicted
@@ -93,7 +93,7 @@ def choose_next(
 
 
 def _describe(dataset: Pairs | Ratings, item: int) -> dict[str, Any]:
-    """Return an item as `docs/judgments-format.md` writes it."""
+    """Return an item in the format of `docs/judgments-format.md`."""
     judged = dataset.judged
     if isinstance(dataset, Pairs):
         places = [int(dataset.first[item]), int(dataset.second[item])]
@@ -113,7 +113,7 @@ def _describe(dataset: Pairs | Ratings, item: int) -> dict[str, Any]:
 
 
 def _count_images_documents(judged: JudgedCaptions) -> int:
-    """Return how many documents are whole images; captions' own references come after them."""
+    """Return the number of documents that are images; those of own references follow."""
     others = np.flatnonzero(judged.images != np.arange(len(judged.images)))
     return int(others[0]) if len(others) else len(judged.images)
 
@@ -121,7 +121,7 @@ def _count_images_documents(judged: JudgedCaptions) -> int:
 def _find_open(
     items: Items, predicted: Floats, confidence: float, horizon: int
 ) -> NDArray[np.bool_]:
-    """Return bool[items]: not judged yet, and part of a comparison that is not decided."""
+    """Return bool[items]: not judged, and part of an undecided comparison."""
     unjudged = items.counts == 0
     if not items.counts.any():
         return np.asarray(unjudged)

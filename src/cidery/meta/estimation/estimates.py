@@ -30,7 +30,7 @@ from cidery.tables import UNDEFINED, Column, Table, Tabular, format_p
 
 @dataclass(frozen=True, eq=False)
 class Estimates(Tabular):
-    """What people would say of captions of images like these: means, differences, shares of wins.
+    """Estimated means, differences and shares of wins, for images like these.
 
     ```python
     found = estimate(read_dataset("judgments", "mine.jsonl"), ["cider-d"])
@@ -40,23 +40,22 @@ class Estimates(Tabular):
 
     dataset: str
     results: Mapping[str, Mapping[str, Estimate | None]]
-    """metric, or `people` for answers alone -> what is estimated -> estimate; None where fewer than
-    five images were judged"""
+    """metric, or `people` for judgments alone -> quantity -> estimate; None for fewer than five
+    judged images"""
     comparisons: Sequence[str]
-    """The names of differences and of shares of wins between two systems, of which one asks: is it
-    decided?"""
+    """Names of comparisons: differences and shares of wins between two systems."""
     judged: int
     items: int
     signatures: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 0.95
     anytime: bool = False
     scale: tuple[float, float] | None = None
-    """Of the ratings, given or guessed; None: pairs."""
+    """Scale of the ratings, set or inferred; None for pairs."""
 
     def undecided(self, metric: str = PEOPLE) -> list[str]:
-        """Return the comparisons that are open at this confidence, corrected for their number.
+        """Return the undecided comparisons at this confidence, corrected for their number.
 
-        None is decided before 30 images were judged.
+        None is decided before 30 images are judged.
         """
         found = self.results[metric]
         return [
@@ -66,7 +65,7 @@ class Estimates(Tabular):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "dataset": self.dataset,
             "judged": self.judged,
@@ -107,7 +106,7 @@ class Estimates(Tabular):
         return format_p(row["adjusted_p"]) if compared else ""
 
     def notes(self) -> list[str]:
-        """Return what a reader of the table must know."""
+        """Return the notes below the table."""
         lines = [f"{self.judged} of {self.items} items were judged"]
         if self.scale is not None:
             lines.append("scale of the ratings: {:g} to {:g}".format(*self.scale))
@@ -131,7 +130,7 @@ class Estimates(Tabular):
         return lines
 
     def _count_missing(self) -> dict[str, int]:
-        """Return on how many more images comparisons must be judged before any is decided."""
+        """Return the number of further images that any decision needs."""
         found = self.results[PEOPLE]
         judged = {name: known.images for name in self.comparisons if (known := found[name])}
         return {
@@ -171,11 +170,11 @@ def estimate(
     progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Estimates:
-    """Estimate what people would say from few answers and a metric's scores of all captions.
+    """Estimate means and wins of systems from few judgments and scores of all captions.
 
-    Ratings give each system's mean and the differences between systems; pairs give the share of its
-    pairs that each system wins, over all opponents and over each. Which captions were judged must
-    not depend on how good they are: let `choose_next` choose.
+    Ratings give each system's mean and the differences between systems; pairs give the share of
+    wins of each system, against all opponents and against each. The judged captions must be a
+    random sample; `choose_next` draws one.
 
     Args:
         dataset: ratings or pairs, of which some were judged.
@@ -248,7 +247,7 @@ def _estimate_quantity(
     confidence: float,
     horizon: int | None,
 ) -> Estimate | None:
-    """Return the estimate of one quantity; None where fewer than five images were judged."""
+    """Return the estimate of one quantity; None for fewer than five judged images."""
     samples = draw_samples(items, quantity, predicted)
     if samples is None:
         return None

@@ -1,4 +1,4 @@
-"""Items that people judge, quantities that are estimated from them, and a metric's predictions."""
+"""Judged items, estimated quantities, and a metric's predictions."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from cidery.runtime import ProgressCallback
 from cidery.statistics import Floats, Sample
 
 PEOPLE = "people"
-"""The label of estimates from answers alone."""
+"""Label of estimates from judgments alone."""
 ALL = "all"
-"""What is estimated where systems are not known."""
+"""Quantity if systems are unknown."""
 SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 10.0), (0.0, 100.0))
-"""On which ratings are customary; of these, the first that holds all ratings is taken for theirs.
-Their own range says too little: where people gave nothing but fives, it is empty."""
+"""Common scales; the first that contains all ratings is the default. The range of the ratings is
+no substitute: it is empty if all ratings are equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What people are asked about, captions or pairs, and what they answered."""
+    """Captions or pairs, and their judgments."""
 
     answers: Floats
-    """float64[items]: mean rating, or 1 where the first caption won, 0.5 for a tie, 0; nan: none"""
+    """float64[items]: mean rating, or 1 for a win of the first caption, 0.5 for a tie, 0; or NaN"""
     images: Indexes
     """int64[items]"""
     systems: Sequence[str] | Sequence[tuple[str, str]]
-    """Who wrote the caption, or both captions."""
+    """System of the caption, or of both captions."""
     counts: Indexes
-    """int64[items]: how many people answered."""
+    """int64[items]: number of judgments."""
     spread: float
-    """Standard deviation of answers to the same item; nan where nobody answered twice."""
+    """Standard deviation of judgments of the same item; NaN without repeated judgments."""
     scale: tuple[float, float] | None = None
-    """The least and the greatest rating that people could give; None: pairs, or not known."""
+    """Minimum and maximum of the rating scale; None: pairs, or unknown."""
 
     @property
     def are_pairs(self) -> bool:
-        """Whether two captions are compared in each item."""
+        """True for pairs of captions."""
         return bool(self.systems) and not isinstance(self.systems[0], str)
 
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """A mean rating, a difference of two, or a share of wins: items with a sign for each system."""
+    """A mean rating, a difference of two, or a share of wins."""
 
     name: str
     parts: Sequence[tuple[Indexes, bool]]
-    """Of each sample: its items, and whether the first caption is the system's own (pairs)."""
+    """Items of each sample, and, for pairs, True if the first caption is the system's."""
     factors: tuple[float, ...]
     kind: str
     """`mean`, `difference` or `wins`."""
@@ -67,17 +67,15 @@ class Quantity:
 
 
 def read_items(dataset: Dataset, settings: Settings) -> tuple[Pairs | Ratings, Items]:
-    """Return what the settings ask for, judged or not."""
+    """Return the selected items, judged or not."""
     chosen = select_items(dataset, settings)
     if not isinstance(chosen, Pairs | Ratings):
-        raise SettingError(
-            f"{dataset.name} has neither ratings of captions nor pairs, which estimates need"
-        )
+        raise SettingError(f"{dataset.name} has neither ratings of captions nor pairs")
     return chosen, _read_pairs(chosen) if isinstance(chosen, Pairs) else _read_ratings(chosen)
 
 
 def read_judged_items(dataset: Dataset, settings: Settings) -> tuple[Pairs | Ratings, Items]:
-    """Return what the settings ask for; an error where nothing of it was judged."""
+    """Return the selected items, at least one of which is judged."""
     chosen, items = read_items(dataset, settings)
     if not items.counts.any():
         what, key = ("pairs", "votes") if items.are_pairs else ("captions", "ratings")
@@ -107,7 +105,7 @@ def _read_ratings(ratings: Ratings) -> Items:
 
 
 def guess_scale(ratings: Floats) -> tuple[float, float] | None:
-    """Return the customary scale that holds all ratings, or else their range and a step of 1."""
+    """Return the common scale that contains all ratings, or their range and a step of 1."""
     if not len(ratings):
         return None
     least, most = float(ratings.min()), float(ratings.max())
@@ -116,18 +114,18 @@ def guess_scale(ratings: Floats) -> tuple[float, float] | None:
 
 
 def read_scale(items: Items, scale: tuple[float, float] | None) -> Items:
-    """Return the items on the scale that was asked for; an error where answers are not on it."""
+    """Return the items with a scale, after a check of the ratings."""
     if scale is None:
         return items
     if items.are_pairs:
-        raise SettingError("pairs have no scale: it is for ratings")
+        raise SettingError("scale is valid for ratings only, not for pairs")
     low, high = scale
     if not -math.inf < low < high < math.inf:
-        raise SettingError(f"a scale goes from a number to a greater one, not {low:g} to {high:g}")
+        raise SettingError(f"scale must ascend, not from {low:g} to {high:g}")
     given = items.answers[~np.isnan(items.answers)]
     if len(given) and not low <= given.min() <= given.max() <= high:
         raise SettingError(
-            f"ratings from {given.min():g} to {given.max():g} are not on a scale from {low:g} to "
+            f"ratings from {given.min():g} to {given.max():g} are not within the scale {low:g} to "
             f"{high:g}"
         )
     return replace(items, scale=(low, high))
@@ -152,13 +150,13 @@ def predict(
     progress: ProgressCallback,
     cache: bool | str | os.PathLike[str] = False,
 ) -> tuple[dict[str, Floats], dict[str, str]]:
-    """Return predictions of every item, by metric.
+    """Return predictions of all items, by metric.
 
-    Ranks, so that no metric's scale matters; of pairs, ranks of the differences with their signs.
+    Predictions are ranks; for pairs, signed ranks of the differences.
     """
     labeled = label_for(dataset, metrics, settings.language)
     if PEOPLE in labeled:
-        raise SettingError(f"a metric cannot be called {PEOPLE!r} here; name it otherwise")
+        raise SettingError(f"{PEOPLE!r} is a reserved label; choose another")
     store = open_cache(cache, settings)
     scorer = CaptionScorer.build(settings, threads, progress, store)
     scored = scorer.score(dataset.judged, labeled)
@@ -179,7 +177,7 @@ def _rank(values: Floats) -> Floats:
 
 
 def list_quantities(items: Items) -> Iterator[Quantity]:
-    """Yield what can be estimated: means, then differences; or shares of wins."""
+    """Yield the quantities: means, then differences; or shares of wins."""
     if items.are_pairs:
         yield from _list_wins(items)
         return
@@ -216,7 +214,7 @@ def _list_wins(items: Items) -> Iterator[Quantity]:
 
 
 def draw_samples(items: Items, quantity: Quantity, predicted: Floats | None) -> list[Sample] | None:
-    """Return the samples of a quantity; None where nobody judged one of them."""
+    """Return the samples of a quantity; None if one has no judgments."""
 
     def take(parts: Sequence[tuple[Indexes, bool]]) -> Sample | None:
         places = np.concatenate([place for place, _ in parts])

@@ -1,4 +1,4 @@
-"""plan(): how many judgments find a difference."""
+"""plan(): number of judgments needed to detect a difference."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from cidery.tables import Column, Table, Tabular, without_nan
 
 @dataclass(frozen=True)
 class Need:
-    """How many judgments one comparison needs."""
+    """Number of judgments that one comparison needs."""
 
     comparison: str
     metric: str
     """`people`: without a metric."""
     spread: float
-    """Standard deviation over images, at the number of answers that is planned; of a share of wins,
-    at the share that is to be found."""
+    """Standard deviation over images, for the planned number of judgments per item; for wins, at
+    the share to be detected."""
     correlation: float
-    """Of people's and the metric's differences, over images."""
+    """Correlation of human and metric differences over images."""
     images: float
-    """On which people must answer; inf: there are too few."""
+    """Number of images to judge; inf: there are too few."""
     judgments: float
-    """Answers on these images in all."""
+    """Total number of judgments."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plan(Tabular):
-    """How many judgments are needed to find a difference, with a metric and without.
+    """Number of judgments needed to detect a difference, with and without a metric.
 
     ```python
     print(plan(read_dataset("judgments", "mine.jsonl"), ["cider-d"], difference=0.2))
@@ -67,7 +67,7 @@ class Plan(Tabular):
     images: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON; what cannot be reached is None."""
+        """Return all results, for JSON; an unreachable number is None."""
         return {
             "dataset": self.dataset,
             "difference": self.difference,
@@ -94,7 +94,7 @@ class Plan(Tabular):
         return Table(columns, rows, f"{self.dataset}: judgments needed", self.notes())
 
     def notes(self) -> list[str]:
-        """Return what a reader of the table must know."""
+        """Return the notes below the table."""
         return [
             f"to find a difference of {self.difference:g} with a chance of {100 * self.power:g} %, "
             f"{100 * self.confidence:g} % intervals, answers per item: {self.answers}, "
@@ -122,10 +122,10 @@ def plan(
     progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Plan:
-    """Say how many judgments find a difference, from a first few judgments or another data set.
+    """Return the number of judgments needed to detect a difference, from a pilot or other data set.
 
     Args:
-        dataset: judgments of the same kind, from which spread and correlation are taken.
+        dataset: judgments of the same kind, for variance and correlation.
         metrics: as in `evaluate`; each gives a plan beside that without.
         settings: which references, systems and question.
         difference: the smallest that is to be found: of mean ratings, or of a share of wins
@@ -149,13 +149,11 @@ def plan(
     chosen, items = read_judged_items(dataset, asked)
     items = read_scale(items, scale)
     if items.are_pairs and difference > 0.5:
-        raise SettingError(
-            f"a share of wins differs from a half by at most 0.5, not by {difference:g}"
-        )
+        raise SettingError(f"difference must be at most 0.5 for shares of wins, not {difference:g}")
     if images is not None and images < 1:
-        raise SettingError(f"at least 1 image must be there, not {images}")
+        raise SettingError(f"images must be at least 1, not {images}")
     if answers is not None and answers < 1:
-        raise SettingError(f"at least 1 answer is needed, not {answers}")
+        raise SettingError(f"answers must be at least 1, not {answers}")
     if answers is not None and math.isnan(items.spread):
         raise SettingError(
             f"{dataset.name} does not say how far answers to the same caption differ, so that "
@@ -190,22 +188,22 @@ def plan(
                 Need(quantity.name, label, spread, found.correlation, needed, float(judgments))
             )
     if not needs:
-        raise InputError(f"{dataset.name}: a plan needs comparisons judged on at least 5 images")
+        raise InputError(f"{dataset.name}: a plan needs comparisons with at least 5 judged images")
     return Plan(dataset.name, needs, difference, power, confidence, each, there)
 
 
 @dataclass(frozen=True)
 class _Pilot:
-    """What earlier judgments say about a comparison."""
+    """Statistics of a comparison in the pilot."""
 
     spread: float
     correlation: float
     mean: float
-    """Of images' values."""
+    """Standard deviation over images."""
     items: float
-    """That people are asked about, of each image."""
+    """Items per image."""
     reach: float
-    """How far apart images' values can lie."""
+    """Width of the range of images' values."""
 
     def spread_at(self, share: float) -> float:
         """Return the spread at another share of wins.
@@ -221,7 +219,7 @@ class _Pilot:
 def _measure(
     items: Items, quantity: Quantity, predicted: Floats | None, answers: int | None
 ) -> _Pilot | None:
-    """Return spread and correlation over images; None where too few were judged."""
+    """Return standard deviation and correlation over images; None for too few judged images."""
     samples = draw_samples(items, quantity, predicted)
     if samples is None:
         return None

@@ -1,4 +1,4 @@
-"""What every protocol is: a function from judgments, metrics and settings to verdicts."""
+"""Base of protocols: functions from judgments, metrics and settings to verdicts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from cidery.statistics import Correlation, Floats, Pool, draw_sums, pool_share, 
 
 MetricsByLabel: TypeAlias = Mapping[str, Metric]
 HUMAN = "human"
-"""The label of what people themselves reach."""
+"""Label of annotator agreement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What one metric reached."""
+    """Statistics of one metric, with data for tests and plots."""
 
     statistics: dict[str, float]
     signature: str = ""
-    """How its scores were computed; empty for what people themselves reach."""
+    """Signature of its scores; empty for annotator agreement."""
     rows: Floats | None = None
-    """float64[images, k], summed and pooled to the statistic on which metrics are compared."""
+    """float64[images, k]: summable rows of the tested statistic."""
     pool: Pool | None = None
     tested: str = ""
-    """The statistic on which metrics are compared."""
+    """Statistic by which metrics are compared."""
     scores: Floats | None = None
     """float64[judgments], beside `human`: for Williams' test and plots."""
     human: Floats | None = None
@@ -49,8 +49,8 @@ def count_hits(preferred: Floats, votes: Indexes, undecided: Undecided) -> tuple
 
     Args:
         preferred: score of the first minus score of the second.
-        votes: of people; where it is 0 people are tied, and the pair is not a trial.
-        undecided: how equal scores count: as `wrong`, as `half` a hit, or as no trial (`drop`).
+        votes: human votes; 0 is a tie, which is not a trial.
+        undecided: equal scores are `wrong`, `half` a hit, or no trial (`drop`).
     """
     trials = (votes != 0).astype(np.float64)
     hits = (np.sign(preferred) == np.sign(votes)) * trials
@@ -63,13 +63,13 @@ def count_hits(preferred: Floats, votes: Indexes, undecided: Undecided) -> tuple
 
 
 def share_of(hits: Floats, trials: Floats) -> float:
-    """Return hits per trial; nan where there are no trials."""
+    """Return hits per trial; NaN without trials."""
     total = trials.sum()
     return float(hits.sum() / total) if total else float("nan")
 
 
 def get_votes(pairs: Pairs, question: str) -> Indexes:
-    """Return people's answers to a question; an error says which questions they were asked."""
+    """Return the votes on a question."""
     if question not in pairs.votes:
         known = ", ".join(pairs.votes)
         raise SettingError(f"{pairs.name} has no votes on {question!r}; it has: {known}")
@@ -77,7 +77,7 @@ def get_votes(pairs: Pairs, question: str) -> Indexes:
 
 
 def get_main_votes(pairs: Pairs) -> Indexes:
-    """Return the votes by triplets where there are any, otherwise those on which is better."""
+    """Return the votes of triplets if there are any, otherwise of preferences."""
     return get_votes(pairs, "triplets" if "triplets" in pairs.votes else "preference")
 
 
@@ -104,7 +104,7 @@ def find_share(
 
 
 def pool_rows(name: str, rows: Floats, settings: Settings) -> dict[str, float]:
-    """Return the share that rows of hits and trials by image make, and its bounds."""
+    """Return the share of hits from rows of hits and trials by image, and its bounds."""
     share = float(pool_share(rows.sum(axis=0)))
     return {name: share} | get_bounds({name: draw_pooled(rows, pool_share, settings)})
 
@@ -119,10 +119,10 @@ def draw_correlations(
 
 
 def get_bounds(samples: Mapping[str, Floats]) -> dict[str, float]:
-    """Return the bounds of 95 % of the samples of each statistic; nothing where there are none."""
+    """Return the bounds of 95 % of the samples of each statistic."""
     bounds: dict[str, float] = {}
     for name, drawn in samples.items():
-        known = drawn[np.isfinite(drawn)]  # a sample may happen not to vary
+        known = drawn[np.isfinite(drawn)]  # a sample may be constant
         if len(drawn):
             low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
             bounds |= {f"{name}_low": float(low), f"{name}_high": float(high)}

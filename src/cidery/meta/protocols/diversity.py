@@ -1,4 +1,4 @@
-"""`diversity`: do measures of diversity go with people's ratings of sets of captions?"""
+"""Protocol `diversity`: correlation of diversity measures with ratings of sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MeasuresByLabel: TypeAlias = Mapping[str, Measure | SetFunction]
 def judge_sets(
     sets: Sets, measures: MeasuresByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Correlation of measures of diversity with ratings of sets (Wang and Chan 2019, Table 2).
+    """Return the correlation of measures with ratings of sets (Wang and Chan 2019, Table 2).
 
     A measure is one of `cidery.diversity`, or a function `f(captions) -> diversity`.
     """
@@ -86,7 +86,7 @@ def _call(label: str, function: SetFunction, sets: Sets, scorer: CaptionScorer) 
 
 
 def _correlate_by_image(scores: Floats, human: Floats, images: Indexes) -> Floats:
-    """Return rows of Spearman's rho and 1, by image; 0 and 0 where a side does not vary."""
+    """Return rows of Spearman's rho and 1, by image; 0 and 0 for constant values."""
     found = np.asarray(
         [
             Correlation.build(scores[images == image], human[images == image])()["spearman"]

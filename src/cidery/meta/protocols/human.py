@@ -1,4 +1,4 @@
-"""`human`: people and metrics predict each other's majority from half of the references."""
+"""Protocol `human`: prediction of the majority of one half of triplets from the other half."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from cidery.statistics import Floats
 def split_triplets(
     triplets: NDArray[np.int8], settings: Settings
 ) -> Iterator[tuple[Indexes, Floats, Indexes]]:
-    """Yield, for each draw of halves: the votes of one, those of the other, and its references."""
+    """Yield votes of one half, votes of the other half, and its references, for each draw."""
     half = triplets.shape[1] // 2
     rng = np.random.default_rng(settings.seed)
     for _ in range(settings.draws):
         order = np.argsort(rng.random(triplets.shape), axis=1)
-        told, kept = order[:, :half], order[:, half : 2 * half]
-        votes = np.take_along_axis(triplets, told, axis=1).sum(axis=1, dtype=np.int64)
-        others = np.take_along_axis(triplets, kept, axis=1).sum(axis=1, dtype=np.float64)
-        yield votes, others, kept
+        first, second = order[:, :half], order[:, half : 2 * half]
+        votes = np.take_along_axis(triplets, first, axis=1).sum(axis=1, dtype=np.int64)
+        others = np.take_along_axis(triplets, second, axis=1).sum(axis=1, dtype=np.float64)
+        yield votes, others, second
 
 
 def judge_human(
     pairs: Pairs, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Accuracy of people and of metrics on halves of the references (the CIDEr paper, 7.4).
+    """Return the accuracy of people and metrics on halves of the triplets (the CIDEr paper, 7.4).
 
     Half of a pair's triplets decide which caption wins. People predict this by the other half of
     the triplets, metrics by the references in that other half. Statistics are means over random
@@ -41,16 +41,16 @@ def judge_human(
     """
     if pairs.triplets is None:
         raise SettingError(
-            f"{pairs.name} does not say what people thought of each reference, which the protocol "
-            "human needs; it takes triplets with equally many references for every pair"
+            f"{pairs.name} has no votes by reference; the protocol human needs triplets with the "
+            "same number of references for all pairs"
         )
     shares: dict[str, list[float]] = {label: [] for label in (HUMAN, *metrics)}
     signatures: dict[str, str] = {}
-    for draw, (votes, others, kept) in enumerate(split_triplets(pairs.triplets, settings)):
+    for draw, (votes, others, half) in enumerate(split_triplets(pairs.triplets, settings)):
         scorer.progress("splitting references", draw / settings.draws)
         references = [
             [group[i] for i in places]
-            for group, places in zip(pairs.judged.references, kept, strict=True)
+            for group, places in zip(pairs.judged.references, half, strict=True)
         ]
         scored = scorer.score(replace(pairs.judged, references=references), metrics)
         signatures |= scored.signatures

@@ -1,4 +1,4 @@
-"""`triplets` and `preference`: does a metric prefer the caption that people prefer?"""
+"""Protocols `triplets` and `preference`: accuracy of choices between two captions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from cidery.statistics import Floats, pool_share
 def judge_pairs(
     pairs: Pairs, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Accuracy of preferences, over all pairs and by kind of pair."""
+    """Return the accuracy over all pairs and by kind of pair."""
     votes = get_votes(pairs, str(settings.protocol))
-    verdicts = _judge_people(pairs, settings)
+    verdicts = _judge_humans(pairs, settings)
     scored = scorer.score(pairs.judged, metrics)
     for label, scores in scored.each.items():
         preferred = scores[pairs.first] - scores[pairs.second]
@@ -42,13 +42,12 @@ def judge_pairs(
     return verdicts
 
 
-def _judge_people(pairs: Pairs, settings: Settings) -> dict[str, Verdict]:
-    """Return what people reach among themselves; nothing where single votes are not known.
+def _judge_humans(pairs: Pairs, settings: Settings) -> dict[str, Verdict]:
+    """Return annotator agreement; nothing if single votes are unknown.
 
-    Of preferences: the share of votes that agree with the majority of the pair's other votes. Of
-    triplets: the share of pairs of which one half of the triplets tells the majority of the other.
-    Tied people count half in both, whatever `undecided` says of metrics: with few votes they often
-    are, and that is no mistake of theirs.
+    For preferences: share of votes that agree with the majority of the other votes. For triplets:
+    share of pairs in which one half predicts the majority of the other. Ties count half, since they
+    are frequent with few votes.
     """
     if settings.protocol == "triplets":
         if pairs.triplets is None:
@@ -71,10 +70,9 @@ def _judge_people(pairs: Pairs, settings: Settings) -> dict[str, Verdict]:
 
 
 def _count_majority_hits(vote_counts: Indexes) -> tuple[Floats, Floats]:
-    """Return votes that agree with the majority of the others, and all votes of several.
+    """Return votes that agree with the majority of the others, and all votes of pairs with several.
 
-    Where the others are tied, a vote counts half: without that, of three votes that differ only the
-    one against the other two would count.
+    A vote counts half if the others are tied.
     """
     total = vote_counts.sum(axis=1)
     trials = np.where(total > 1, total, 0).astype(np.float64)

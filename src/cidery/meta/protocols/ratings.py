@@ -1,4 +1,4 @@
-"""`ratings`: do scores go with people's ratings, of captions and of systems?"""
+"""Protocol `ratings`: correlation of scores and ratings, of captions and of systems."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from cidery.statistics import (
 def judge_ratings(
     ratings: Ratings, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Correlation of scores and ratings, ranking of captions of one image, and of systems."""
+    """Return correlations of scores and ratings, and rankings of captions and of systems."""
     scored = scorer.score(ratings.judged, metrics)
     images = ratings.judged.image_of_caption[ratings.rows]
     mean = _mean_rating(ratings)
     within = PairsWithin.build(ratings.judged.image_of_caption)
-    verdicts = _judge_people(ratings, images, settings)
+    verdicts = _judge_humans(ratings, images, settings)
     for label, scores in scored.each.items():
         rated = scores[ratings.rows]
         correlation = Correlation.build(rated, ratings.ratings)
@@ -70,10 +70,10 @@ def judge_ratings(
     return verdicts
 
 
-def _judge_people(ratings: Ratings, images: Indexes, settings: Settings) -> dict[str, Verdict]:
-    """Return what people reach among themselves: each rating against the mean of the others.
+def _judge_humans(ratings: Ratings, images: Indexes, settings: Settings) -> dict[str, Verdict]:
+    """Return annotator agreement: correlation of each rating with the mean of the others.
 
-    It is what a metric may hope for. Nothing where no caption was rated twice.
+    Nothing if no caption has two ratings.
     """
     count = len(ratings.judged.captions)
     answers = np.bincount(ratings.rows, minlength=count)
@@ -91,7 +91,7 @@ def _judge_people(ratings: Ratings, images: Indexes, settings: Settings) -> dict
 
 
 def _mean_rating(ratings: Ratings) -> Floats:
-    """Return float64[captions]; every caption was rated."""
+    """Return float64[captions]: mean ratings."""
     count = len(ratings.judged.captions)
     sums = np.bincount(ratings.rows, ratings.ratings, count)
     return np.asarray(sums / np.bincount(ratings.rows, minlength=count), np.float64)
@@ -100,7 +100,7 @@ def _mean_rating(ratings: Ratings) -> Floats:
 def _judge_rated_systems(
     ratings: Ratings, scores: Floats, mean: Floats, settings: Settings
 ) -> dict[str, float]:
-    """Return how the means of systems go with people's, in samples of images too."""
+    """Return correlations of mean scores and ratings of systems, with bootstrap samples."""
     names, place = np.unique(list(ratings.systems), return_inverse=True)
     if len(names) < 3:
         return {}

@@ -1,4 +1,4 @@
-"""`references`: how does agreement depend on the number of references?"""
+"""Protocol `references`: accuracy by number of references."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from cidery.metrics import Metric, is_built_in
 from cidery.statistics import Floats, sum_by_group
 
 REFERENCE_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48)
-"""What is tried where the settings name no counts."""
+"""Default numbers of references."""
 POOLING = {"cider-d": "mean", "cider-r": "mean", "meteor": "max"}
 """Metrics whose score is the mean or maximum over references, and that have no setting for it."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Preferences:
-    """A metric's preferences for any draw of references and any number of them."""
+    """Preferences of a metric by draw and number of references."""
 
     get: Callable[[int, int], Floats]
     """(draw, number of references) -> float64[pairs]"""
@@ -42,7 +42,7 @@ class _Preferences:
 def judge_by_references(
     pairs: Pairs, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Accuracy with 1, 2, … references: the CIDEr paper's Figure 3, CIDEr-R's Figure 3.
+    """Return the accuracy with 1, 2, … references: Figure 3 of the CIDEr and CIDEr-R papers.
 
     Each draw puts every image's references in a random order and takes the first n, so that a
     larger number of references includes the smaller ones. Frequencies stay those of all references.
@@ -73,7 +73,7 @@ def _choose_counts(pairs: Pairs, settings: Settings) -> tuple[int, ...]:
     most = pairs.judged.fewest_references
     counts = settings.reference_counts or tuple(n for n in REFERENCE_COUNTS if n <= most)
     if min(counts) < 1 or max(counts) > most:
-        raise SettingError(f"numbers of references must lie between 1 and {most}, not {counts}")
+        raise SettingError(f"reference_counts must be between 1 and {most}, not {counts}")
     return counts
 
 

@@ -1,4 +1,4 @@
-"""`wins` and `systems`: do metrics rank systems as people do?"""
+"""Protocols `wins` and `systems`: correlation of human and metric scores of systems."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from cidery.statistics import (
 def correlate_systems(
     scores: Floats, human: Floats, further: dict[str, float], signature: str = ""
 ) -> Verdict:
-    """Return the correlation of a metric's and people's scores of systems, with p-values."""
+    """Return the correlation of metric and human scores of systems, with p-values."""
     found = Correlation.build(scores, human)()
     p_values = correlation_p(scores, human)
     statistics = {
@@ -46,9 +46,9 @@ def correlate_systems(
 
 
 def draw_system_correlations(drawn: Floats) -> dict[str, Floats]:
-    """Return coefficients in samples, float64[samples, 2, systems] of ours and people's values.
+    """Return coefficients in samples, float64[samples, 2, systems] of metric and human scores.
 
-    nan where a sample misses a system; nothing where there are no samples.
+    NaN if a sample lacks a system.
     """
     names = ("pearson", "spearman", "tau_b")
     found = np.full((len(drawn), len(names)), np.nan)
@@ -62,13 +62,12 @@ def draw_system_correlations(drawn: Floats) -> dict[str, Floats]:
 def judge_wins(
     pairs: Pairs, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Share of its pairs that each system wins, by people and by metrics, and their correlation.
+    """Return the shares of wins of systems, by people and by metrics, and their correlation.
 
-    A `balanced` share is the mean of the shares against each opponent, so that it does not depend
-    on who meets whom how often.
+    A `balanced` share is the mean of the shares against each opponent.
     """
     if not pairs.systems:
-        raise SettingError(f"{pairs.name} does not say which systems wrote the captions")
+        raise SettingError(f"{pairs.name} does not contain the systems of the captions")
     scored = scorer.score(pairs.judged, metrics)
     human = _Wins.count(pairs, get_main_votes(pairs).astype(np.float64))
     verdicts = {HUMAN: Verdict(human.name_shares(settings))}
@@ -90,11 +89,11 @@ def judge_wins(
 
 @dataclass(frozen=True, eq=False)
 class _Wins:
-    """Which systems win how many of their pairs; a tie is half a win for both."""
+    """Wins of systems; a tie is half a win for both."""
 
     systems: list[str]
     rows: Floats
-    """float64[images, 2·systems²]: wins of one over another, and how often they met."""
+    """float64[images, 2·systems²]: wins of one over another, and numbers of pairs."""
 
     @classmethod
     def count(cls, pairs: Pairs, preferred: Floats) -> _Wins:
@@ -112,16 +111,16 @@ class _Wins:
 
     @property
     def shares(self) -> Floats:
-        """float64[systems]: every pair counts alike."""
+        """float64[systems]: equal weights of pairs."""
         return self._pool(self.rows.sum(axis=0))[0]
 
     @property
     def balanced(self) -> Floats:
-        """float64[systems]: every opponent that it met counts alike."""
+        """float64[systems]: equal weights of opponents."""
         return self._pool(self.rows.sum(axis=0))[1]
 
     def _pool(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return both kinds of shares, float64[…, systems]; nan of a system that met none."""
+        """Return both kinds of shares, float64[…, systems]; NaN for a system without pairs."""
         count = len(self.systems)
         wins, met = np.moveaxis(sums.reshape(*sums.shape[:-1], 2, count, count), -3, 0)
         against = np.divide(wins, met, out=np.zeros_like(wins), where=met > 0)
@@ -154,7 +153,7 @@ def judge_systems(
     settings: Settings,
     scorer: CaptionScorer,  # noqa: ARG001
 ) -> dict[str, Verdict]:
-    """Correlation of leaderboard scores with human scores of systems, question by question."""
+    """Return the correlation of leaderboard scores with human scores, for each question."""
     count = settings.references or max(systems.scores)
     if count not in systems.scores:
         known = " or ".join(map(str, sorted(systems.scores)))

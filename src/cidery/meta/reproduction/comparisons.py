@@ -1,4 +1,4 @@
-"""Numbers and claims of the papers that take more than a row of one evaluation."""
+"""Comparisons with papers that need code of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate
 from cidery.meta.judgments import Pairs
 from cidery.meta.protocols.base import HUMAN
-from cidery.meta.reproduction.published import FIRST_48, Line
+from cidery.meta.reproduction.published import FIRST_48, ComparedValue
 from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import METRICS, get_metrics
 from cidery.scoring.pipeline import Pipeline
@@ -31,7 +31,7 @@ TRIPLET_COLUMNS = {
     "rouge-l": "ROUGE",
     "bleu-4": "BLEU4",
 }
-"""Ours -> the CIDEr-R authors' file of scores; they print CIDEr times 100, ours is at most 10."""
+"""metric -> column of the CIDEr-R authors' file of scores, in percent."""
 CURVE_COLUMNS = {
     "cider-r": "CIDEr-R",
     "cider-d": "CIDEr",
@@ -52,9 +52,9 @@ CHANGED = {
     "conciseness": "a group of people are playing football",
     "semantic change": "a group of people are watching TV",
 }
-"""Wang and Chan 2019, Table 1: what is changed in SENTENCE -> the changed sentence."""
+"""Wang and Chan 2019, Table 1: change -> changed SENTENCE."""
 UNSEEN = "a group of people are watching qxzw"
-"""The last of them, with a word that no caption has in the place of TV."""
+"""The last of them, with an unknown word instead of TV."""
 SIMILARITIES = {
     "bleu-1": (75.0, 41.7, 100.0, 71.6, 58.3, 41.7),
     "bleu-2": (58.4, 38.9, 95.3, 68.3, 56.4, 38.9),
@@ -69,33 +69,29 @@ SIMILARITIES = {
 
 
 def _check(claim: bool) -> str:
-    """Return the verdict on a claim in words."""
+    """Return the verdict on a claim without numbers."""
     return "holds" if claim else "does not hold"
 
 
-def compare_disagreement(dataset: Pairs, **settings: Any) -> Iterator[Line]:
-    """CIDEr, Appendix III: what is human-like and what humans like."""
+def compare_disagreement(dataset: Pairs, **settings: Any) -> Iterator[ComparedValue]:
+    """CIDEr, Appendix III: disagreement of triplets and preferences."""
     source = "CIDEr, Appendix III"
     found = evaluate(dataset, ["cider"], protocol="disagreement", **FIRST_48, **settings).results
     people, cider = found[HUMAN], found["cider"]
-    note = (
-        "In words: the caption that is called better is often not the one that triplets choose, "
-        "and is often the longer one. The second is so for two human captions; of two machine "
-        "captions people like the shorter one"
-    )
+    note = "The paper states this without numbers"
     for kind in sorted({*dataset.kinds}):
         share = 100 * people[f"disagreement_{kind}"]
-        what = f"pascal-50s, {kind} pairs with another winner by each question: share"
+        quantity = f"pascal-50s, {kind} pairs with different winners: share"
         if share < 10:
-            yield Line(source, what, HUMAN, None, share, note, "rare")
+            yield ComparedValue(source, quantity, HUMAN, None, share, note, "rare")
             continue
-        yield Line(source, what, HUMAN, None, share, note, _check(True))
+        yield ComparedValue(source, quantity, HUMAN, None, share, note, _check(True))
         share = 100 * people[f"longer_{kind}"]
-        what = f"pascal-50s, these {kind} pairs, the liked caption is longer: share"
-        yield Line(source, what, HUMAN, None, share, note, _check(share > 50))
+        quantity = f"pascal-50s, these {kind} pairs, the preferred caption is longer: share"
+        yield ComparedValue(source, quantity, HUMAN, None, share, note, _check(share > 50))
         share = 100 * cider[f"human_like_{kind}"]
-        what = f"pascal-50s, these {kind} pairs, a metric chooses as triplets do: share"
-        yield Line(source, what, "cider", None, share, note, _side(share))
+        quantity = f"pascal-50s, these {kind} pairs, choice of triplets: share"
+        yield ComparedValue(source, quantity, "cider", None, share, note, _side(share))
 
 
 def _side(share: float) -> str:
@@ -104,8 +100,8 @@ def _side(share: float) -> str:
     )
 
 
-def compare_unigrams(dataset: Pairs, **settings: Any) -> Iterator[Line]:
-    """CIDEr, 7.1: unigram metrics by number of references."""
+def compare_unigrams(dataset: Pairs, **settings: Any) -> Iterator[ComparedValue]:
+    """CIDEr, 7.1: accuracy of unigram metrics by number of references."""
     source = "CIDEr, 7.1"
     names = ["rouge-1", "cider:n=1", "bleu-1"]
     few, some, many = CURVE_POINTS
@@ -117,24 +113,23 @@ def compare_unigrams(dataset: Pairs, **settings: Any) -> Iterator[Line]:
     }
     found = evaluate(dataset, names, **how, **settings).results
     note = (
-        "The paper's pilot has 179 pairs and up to 120 references that are not among the data; in "
-        "words, accuracy rises up to 50 references, but that of BLEU-1 falls. Here PASCAL-50S with "
-        "one draw of references"
+        "The paper's pilot study (179 pairs, 120 references) is not published; here PASCAL-50S "
+        "with one draw. The paper says that accuracy rises up to 50 references, except for BLEU-1"
     )
     for count, published in ((few, 63.0), (some, 77.0)):
-        ours = 100 * found["rouge-1"][f"accuracy_at_{count}"]
+        computed = 100 * found["rouge-1"][f"accuracy_at_{count}"]
         plural = "s" if count > 1 else ""
-        what = f"pascal-50s, {count} reference{plural}, triplets: accuracy"
-        yield Line(source, what, "rouge-1", published, ours, note)
+        quantity = f"pascal-50s, {count} reference{plural}, triplets: accuracy"
+        yield ComparedValue(source, quantity, "rouge-1", published, computed, note)
     for name in names:
         gain = 100 * (found[name][f"accuracy_at_{many}"] - found[name][f"accuracy_at_{some}"])
-        what = f"pascal-50s, {many} instead of {some} references: gain in accuracy"
+        quantity = f"pascal-50s, {many} instead of {some} references: gain in accuracy"
         claim = gain < 0 if name == "bleu-1" else gain > 0
-        yield Line(source, what, name, None, gain, note, _check(claim))
+        yield ComparedValue(source, quantity, name, None, gain, note, _check(claim))
 
 
-def rank_sentences(dataset: Pairs, threads: int, few: int = 100) -> Iterator[Line]:
-    """CIDEr, section 8: CIDEr and CIDEr-D rank an image's own sentences nearly alike."""
+def rank_sentences(dataset: Pairs, threads: int, few: int = 100) -> Iterator[ComparedValue]:
+    """CIDEr, section 8: rank correlation of CIDEr and CIDEr-D over sentences."""
     from cidery.diversity import score_references
 
     couples = (("cider", "cider-d", 94.0), ("cider:n=1", "cider-d:n=1", None))
@@ -142,10 +137,8 @@ def rank_sentences(dataset: Pairs, threads: int, few: int = 100) -> Iterator[Lin
     once = np.unique(dataset.judged.images, return_index=True)[1]  # pairs may be documents
     groups = [list(dataset.judged.references[document][:48]) for document in once.tolist()]
     note = (
-        "Over which sentences the paper ranks is not said. Three ways: the mean over images of "
-        "ρ among an image's own sentences, ρ of all sentences of the same images together, and "
-        "ρ of all sentences of the data set; each sentence is scored against the others of its "
-        "image. Of unigrams the paper says in words that the ranks are very similar"
+        "The paper does not say over which sentences it ranks, and has no numbers for unigrams; "
+        "each sentence is scored against the others of its image"
     )
     for images in dict.fromkeys((min(few, len(groups)), len(groups))):
         references = dict(enumerate(groups[:images]))
@@ -158,10 +151,10 @@ def rank_sentences(dataset: Pairs, threads: int, few: int = 100) -> Iterator[Lin
                 by_image = zip(np.split(first, edges), np.split(second, edges), strict=True)
                 mean = float(np.mean([_spearman(*pair) for pair in by_image]))
                 found = {f"48 sentences of an image, mean of {images} images": mean} | found
-            for what, rho in found.items():
-                yield Line(
+            for sentences, rho in found.items():
+                yield ComparedValue(
                     "CIDEr, 8 and Appendix IV",
-                    f"pascal-50s, ranks of {what}: spearman",
+                    f"pascal-50s, ranks of {sentences}: spearman",
                     f"{one}, {other}",
                     published,
                     100 * rho,
@@ -174,12 +167,12 @@ def _spearman(first: Floats, second: Floats) -> float:
     return Correlation.build(first, second)()["spearman"]
 
 
-def compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]:
+def compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[ComparedValue]:
     """CIDEr-R, Table 3: the scores of each of the 15 triplets."""
     (file,) = locate(path, "toy_candidate_classification_results.csv", folder="cider_r")
     published = _read_table(file, "key")
     for name, column in TRIPLET_COLUMNS.items():
-        note = "Published to all digits in the authors' files"
+        note = "From the authors' files"
         scores: Floats | None = None
         try:
             with warnings.catch_warnings():
@@ -189,10 +182,10 @@ def compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]
         except CideryError as error:
             note = str(error)
         if name == "spice":
-            note += "; the original is a Java tool with another parser"
+            note += "; the original uses another parser"
         for sides, candidate in ((dataset.first, "CC"), (dataset.second, "IC")):
             for item, row in enumerate(sides):
-                yield Line(
+                yield ComparedValue(
                     "CIDEr-R, Table 3",
                     f"triplet {item + 1}, {candidate}: score",
                     name,
@@ -202,8 +195,8 @@ def compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]
                 )
 
 
-def compare_curves(dataset: Pairs, path: Path, **settings: Any) -> Iterator[Line]:
-    """CIDEr-R, Figure 3's protocol: fewer references, and only their votes where these are known.
+def compare_curves(dataset: Pairs, path: Path, **settings: Any) -> Iterator[ComparedValue]:
+    """CIDEr-R, Figure 3: accuracy by number of references, with their votes only, if known.
 
     The authors publish the curves of PASCAL-50S, of its MM pairs and of ABSTRACT-50S.
     """
@@ -217,22 +210,21 @@ def compare_curves(dataset: Pairs, path: Path, **settings: Any) -> Iterator[Line
         return
     curves = {name: _read_table(f, "n_ref") for name, f in zip(files, found, strict=True)}
     names = [name for name in CURVE_COLUMNS if name in METRICS]
-    drawn = "The authors draw references at random and count only the drawn ones' votes; here "
+    drawn = "The authors draw references at random and count only their votes; here "
     whose = "references and their votes"
     note = f"{drawn}the first ones"
     if dataset.triplets is None:
         whose = "references, winner by all"
         note = (
-            f"{drawn}the first ones, and always the winner by all 48, as single votes are not "
-            "among the data: only with 48 references is it the same question. The authors leave "
-            "out 60 pairs that are tied among 48, which here have a winner"
+            f"{drawn}the first ones, and the winner by all 48, since single votes are not "
+            "published. The authors drop 60 tied pairs"
         )
     for count in CURVE_POINTS:
         another = dataset.triplets is None and count < max(CURVE_POINTS)
         results = evaluate(_shorten(dataset, count), names, resamples=0, **settings).results
         for statistic, curve in curves.items():
             for name in names:
-                yield Line(
+                yield ComparedValue(
                     "CIDEr-R, Figure 3, authors' curves",
                     f"{dataset.name}, {whose}, {count} of them: {statistic}",
                     name,
@@ -244,11 +236,11 @@ def compare_curves(dataset: Pairs, path: Path, **settings: Any) -> Iterator[Line
 
 
 def _shorten(dataset: Pairs, count: int) -> Pairs:
-    """Return pairs with their first references, and only their votes where these are known."""
+    """Return pairs with their first references, and only their votes, if known."""
     votes = dataset.votes
     if dataset.triplets is not None:
-        told = np.asarray(dataset.triplets)[:, :count]
-        votes = {"triplets": told.sum(axis=1, dtype=np.int64)}
+        drawn = np.asarray(dataset.triplets)[:, :count]
+        votes = {"triplets": drawn.sum(axis=1, dtype=np.int64)}
     return replace(dataset, judged=dataset.judged.draw(count, None), votes=votes, own_references=())
 
 
@@ -257,12 +249,11 @@ def _read_table(file: Path, key: str) -> dict[int, Mapping[str, str]]:
         return {int(row[key]): row for row in csv.DictReader(opened)}
 
 
-def compare_changes(threads: int) -> Iterator[Line]:
-    """Wang and Chan 2019, Table 1: how metrics see changes that keep or alter the meaning."""
+def compare_changes(threads: int) -> Iterator[ComparedValue]:
+    """Wang and Chan 2019, Table 1: scores of changed sentences."""
     note = (
-        "The printed values come out with candidate and reference exchanged (but for SPICE) and "
-        "with CIDEr-D on the frequencies of COCO's training captions, where TV, in capitals, "
-        "counts as a word that no caption has; in lower case CIDEr-D of that caption is 9.3"
+        "Candidate and reference are exchanged (except for SPICE), CIDEr-D uses the frequencies of "
+        "COCO's training captions, in which TV, in capitals, is an unknown word"
     )
     for name, published in SIMILARITIES.items():
         changed = dict(CHANGED)
@@ -281,5 +272,7 @@ def compare_changes(threads: int) -> Iterator[Line]:
         except CideryError as error:
             why = str(error)
         for place, (change, value) in enumerate(zip(changed, published, strict=True)):
-            ours = None if scores is None else 100 * float(scores[place])
-            yield Line("Diversity, Table 1", f"{change}: score", name, value, ours, why)
+            computed = None if scores is None else 100 * float(scores[place])
+            yield ComparedValue(
+                "Diversity, Table 1", f"{change}: score", name, value, computed, why
+            )

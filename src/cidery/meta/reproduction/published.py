@@ -1,4 +1,4 @@
-"""Published numbers of agreement with people, and how each is computed here.
+"""Published agreement with people, and the settings that reproduce it.
 
 CIDEr: Vedantam, Zitnick, Parikh, CVPR 2015. CIDEr-R: Santos, Colombini, Avila, 2021. Variance: Yi,
 Deng, Hu, "Improving image captioning evaluation by considering inter references variance", ACL
@@ -14,58 +14,64 @@ from typing import Any
 
 _KINDS = ("accuracy_HC", "accuracy_HI", "accuracy_HM", "accuracy_MM")
 _BOTH_KINDS = (*_KINDS, "accuracy")
-SAME, CLOSE = 0.1, 2.5
-"""Up to so many points, a number is the same as the printed one, or close to it: another draw of
-five references moves an accuracy by up to two."""
+SAME_TOLERANCE, CLOSE_TOLERANCE = 0.1, 2.5
+"""Maximum difference, in points, of the verdicts `same` and `close`; another draw of five
+references changes an accuracy by up to two."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """A published number, or a claim without one, and what is found here."""
+class ComparedValue:
+    """A published value, or a claim without one, beside the computed value."""
 
     source: str
-    what: str
+    quantity: str
     metric: str
     published: float | None
-    """None where the paper makes the claim in words."""
-    ours: float | None
-    """None where it could not be computed; the note says why."""
+    """None for a claim without a number."""
+    computed: float | None
+    """None if it cannot be computed; the note has the reason."""
     note: str = ""
     finding: str = ""
-    """The verdict on a claim in words."""
+    """Verdict on a claim without a number."""
 
     @property
     def difference(self) -> float | None:
-        """Ours minus published."""
-        if self.ours is None or self.published is None:
+        """Computed minus published."""
+        if self.computed is None or self.published is None:
             return None
-        return self.ours - self.published
+        return self.computed - self.published
 
     @property
     def verdict(self) -> str:
-        """`same`, `close`, `differs` or `not computed`; for a claim in words, the finding."""
-        if self.ours is None:
+        """`same`, `close`, `differs` or `not computed`; for claims without numbers, the finding."""
+        if self.computed is None:
             return "not computed"
         if self.finding or self.difference is None:
             return self.finding
         apart = abs(self.difference)
-        return "same" if apart <= SAME else "close" if apart <= CLOSE else "differs"
+        return (
+            "same"
+            if apart <= SAME_TOLERANCE
+            else "close"
+            if apart <= CLOSE_TOLERANCE
+            else "differs"
+        )
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """Published values of several metrics that one evaluation gives."""
+class PublishedTable:
+    """Published values that one evaluation reproduces."""
 
     source: str
     dataset: str
-    what: str
-    """Number of references, question and the like, as tables show it."""
+    quantity: str
+    """Description for tables: number of references, question."""
     published: Mapping[str, Mapping[str, float]]
     """metric -> statistic -> value, in percent"""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """For `evaluate`."""
+    """Settings of `evaluate`."""
     note: str = ""
-    """Where the published protocol is ambiguous or the data differ."""
+    """Ambiguity of the published protocol, or difference of the data."""
 
 
 def _rows(names: tuple[str, ...], **published: tuple[float, ...]) -> dict[str, dict[str, float]]:
@@ -78,19 +84,16 @@ def _rows(names: tuple[str, ...], **published: tuple[float, ...]) -> dict[str, d
 
 FIRST_48: Mapping[str, Any] = MappingProxyType({"references": 48, "draw": "first"})
 _WHICH_48 = (
-    "The paper drops 2 of 50 references without saying which, and does not say how BLEU was "
-    "smoothed; here the first 48, coco-caption's BLEU and ROUGE-L, the paper's CIDEr"
+    "The paper does not say which 48 of 50 references it uses, or how BLEU is smoothed; here the "
+    "first 48, coco-caption's BLEU and ROUGE-L, the paper's CIDEr"
 )
 _OWN_5 = {"references": 5, "draw": "own"}
-_ANY_5 = "Which 5 references is not said; here each pair's fixed draw. Other draws differ by 2"
-_PAIRS_OF_SYSTEMS = (
-    "The paper compares all systems on 100 images with 20 references; those judgments are not "
-    "among the data. Here the 1,000 MM pairs"
-)
-_ABSTRACT_KINDS = "The data do not say which pairs are HC and which HI"
+_ANY_5 = "Here the fixed draw of 5 references of each pair; other draws differ by up to 2 points"
+_PAIRS_OF_SYSTEMS = "The paper's judgments of 100 images are not published; here the 1,000 MM pairs"
+_ABSTRACT_KINDS = "The data do not distinguish HC and HI"
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment(
+PUBLISHED_TABLES: tuple[PublishedTable, ...] = (
+    PublishedTable(
         "CIDEr, 7.2",
         "pascal-50s",
         "48 references, triplets",
@@ -98,7 +101,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         FIRST_48,
         _WHICH_48,
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, Table 1",
         "pascal-50s",
         "48 references, triplets",
@@ -112,7 +115,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         FIRST_48,
         _WHICH_48,
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, 7.2",
         "pascal-50s",
         "5 references, triplets",
@@ -120,10 +123,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         _OWN_5,
         _ANY_5,
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, Appendix I",
         "pascal-50s",
-        "5 references, which is better?",
+        "5 references, preference",
         _rows(
             ("accuracy",),
             rouge_l=(75.6,),
@@ -135,34 +138,31 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         {**_OWN_5, "protocol": "preference"},
         _ANY_5,
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, 7.3",
         "pascal-50s",
-        "fraction of wins of five systems",
+        "wins of five systems",
         _rows(("pearson",), cider=(98.0,)),
         {**FIRST_48, "protocol": "wins"},
-        f"{_PAIRS_OF_SYSTEMS}, in which systems 1 and 2 meet 222 times and others 73 to 97 times; "
-        "every pair counts alike",
+        f"{_PAIRS_OF_SYSTEMS}, with equal weights of pairs",
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, 7.3",
         "pascal-50s",
-        "fraction of wins of five systems, every opponent counts alike",
+        "wins of five systems, balanced",
         _rows(("pearson_balanced",), cider=(98.0,)),
         {**FIRST_48, "protocol": "wins"},
-        f"{_PAIRS_OF_SYSTEMS}; a system's share is the mean of its shares against each of the "
-        "other four, as where all meet equally often. Tried too: 20 references drawn by seeds 0 "
-        "and 1 give 84.6 and 89.9, all 48 and the votes on which is better 93.3",
+        f"{_PAIRS_OF_SYSTEMS}, with equal weights of opponents",
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, 7.2",
         "abstract-50s",
         "48 references, triplets",
         _rows(("accuracy",), cider=(84.0,)),
         {},
-        "12 pairs on which people are tied are dropped; the paper does not speak of ties",
+        "12 tied pairs are dropped",
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, Table 1",
         "abstract-50s",
         "48 references, triplets",
@@ -170,25 +170,24 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         {},
         f"{_ABSTRACT_KINDS}; published is the mean of both",
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, 7.4",
         "abstract-50s",
         "24 references predict the majority of 24",
         _rows(("accuracy",), human=(83.0,), cider=(82.0,)),
         {"protocol": "human", "draws": 10},
-        "Mean of 10 random halves; ties of the predicted half count as wrong, of the other are "
-        "dropped",
+        "Mean of 10 random halves; ties of the predicted half count as wrong, those of the other "
+        "half are dropped",
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr, 7.2",
         "flickr8k-expert",
         "5 references, expert ratings",
         _rows(("spearman",), meteor=(56.0,), cider=(58.0,)),
         {"resamples": 0},
-        "The paper cites others for the protocol; here all single ratings but those of an image's "
-        "own captions",
+        "All single ratings, except those of an image's own captions",
     ),
-    Experiment(
+    PublishedTable(
         "Variance, Table 1",
         "coco-2015",
         "12 systems, M1 and M2",
@@ -202,10 +201,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             spice=(71.5, 68.8),
         ),
         {"references": 5},
-        "The paper scores captions of the validation images, which are not among the data; here "
-        "the server's scores on test images. Table 2 gives BLEU-1 as 30.7 and 33.8",
+        "The paper scores captions of validation images, which are not published; here the "
+        "leaderboard's scores on test images",
     ),
-    Experiment(
+    PublishedTable(
         "Variance, Table 3",
         "flickr8k-expert",
         "5 references, expert ratings",
@@ -218,10 +217,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             cider_d=(44.7,),
         ),
         {"resamples": 0},
-        "Which Kendall coefficient, and of single or averaged ratings, is not said; here τ-c of "
-        "single ones",
+        "τ-c of single ratings; the paper does not name the coefficient",
     ),
-    Experiment(
+    PublishedTable(
         "Variance, Table 3",
         "composite",
         "ratings of correctness",
@@ -234,12 +232,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             cider_d=(38.7,),
         ),
         {"resamples": 0},
-        "Whether the human candidate stays among the references is not said; here it does not",
+        "The human candidate is not among the references; the paper does not say",
     ),
-    Experiment(
+    PublishedTable(
         "Variance, Table 4",
         "pascal-50s",
-        "5 references, which is better?",
+        "5 references, preference",
         _rows(
             _BOTH_KINDS,
             bleu_1=(53.1, 94.7, 90.9, 56.9, 73.9),
@@ -249,10 +247,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             cider_d=(55.0, 98.0, 91.0, 64.6, 77.2),
         ),
         {**_OWN_5, "protocol": "preference"},
-        "The paper speaks of consensus, but its HC column fits only the votes on which is better. "
-        f"{_ANY_5}",
+        f"The HC column of the paper fits preferences, not triplets. {_ANY_5}",
     ),
-    Experiment(
+    PublishedTable(
         "CIDEr-R, Table 3",
         "cider-r-triplets",
         "15 triplets",
@@ -266,35 +263,34 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             bleu_4=(0.0,),
         ),
         {},
-        "The fifteenth triplet's BLEU-4, 5e-7 and 4e-7, are equal in print only. By its own "
-        "printed scores SPICE is right on 10 of 15, not on 11",
+        "BLEU-4 of triplet 15, 5e-7 and 4e-7, is equal in print only. By the printed scores SPICE "
+        "is right on 10 of 15, not on 11",
     ),
 )
 
-ABSENT: tuple[tuple[str, str], ...] = (
+NOT_REPRODUCIBLE: tuple[tuple[str, str], ...] = (
     (
-        "CIDEr, 7.1 (Figure 3a), but for the lines above",
-        "the pilot's 120 references per image are not among the data",
+        "CIDEr, 7.1 (Figure 3a), except the values above",
+        "the pilot's 120 references per image are not published",
     ),
-    ("CIDEr, 7.4, PASCAL-50S (90 and 82)", "its triplets by reference are not among the data"),
+    ("CIDEr, 7.4, PASCAL-50S (90 and 82)", "its triplets by reference are not published"),
     (
         "Variance, Table 2 (references concatenated)",
-        "the twelve systems' captions are not among the data; "
+        "the twelve systems' captions are not published; "
         "`evaluate(..., concatenate=True)` runs the protocol on any other data set",
     ),
     (
-        "Variance, BERTScore, LEIC and (but for Table 1) SPICE in Tables 1-4",
-        "LEIC is not built in; BERTScore and SPICE are, but not with the model and the tool that "
-        "the paper ran",
+        "Variance, BERTScore, LEIC and (except Table 1) SPICE in Tables 1-4",
+        "LEIC is not built in; BERTScore and SPICE are, but not with the model and the tool of "
+        "the paper",
     ),
-    ("Variance, Table 5", "the captions of its captioning models are not among the data"),
-    ("CIDEr-R, Table 2", "the captioning models and #PraCegoVer are not among the data"),
+    ("Variance, Table 5", "the captions of its captioning models are not published"),
+    ("CIDEr-R, Table 2", "the captioning models and #PraCegoVer are not published"),
     (
-        "CIDEr-R, Figure 3, but for the numbers of references above, and its SPICE",
-        "it is a curve; `--protocol references --plot FILE` draws ours; SPICE of 40,000 references "
-        "takes minutes, `-m spice` computes it",
+        "CIDEr-R, Figure 3, other numbers of references, and SPICE",
+        "a curve; `--protocol references --plot FILE` plots it",
     ),
-    ("Diversity, Figures 2-11", "the captions of its captioning models are not among the data"),
-    ("Diversity, Table 2", "the ratings of its sets of captions are not among the data"),
+    ("Diversity, Figures 2-11", "the captions of its captioning models are not published"),
+    ("Diversity, Table 2", "the ratings of its sets of captions are not published"),
 )
-"""Numbers that the data do not allow, and why."""
+"""Published results that the data do not allow, and the reasons."""

@@ -1,4 +1,4 @@
-"""reproduce(): the papers' numbers beside ours, for whatever data there are."""
+"""reproduce(): published values beside computed ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,14 @@ from cidery.meta.reproduction.comparisons import (
     compare_unigrams,
     rank_sentences,
 )
-from cidery.meta.reproduction.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
+from cidery.meta.reproduction.published import (
+    CLOSE_TOLERANCE,
+    NOT_REPRODUCIBLE,
+    PUBLISHED_TABLES,
+    SAME_TOLERANCE,
+    ComparedValue,
+    PublishedTable,
+)
 from cidery.metrics import METRICS
 from cidery.runtime import ProgressCallback, ignore_progress
 from cidery.tables import UNDEFINED, Column, Table, Tabular
@@ -31,17 +38,17 @@ from cidery.tables import UNDEFINED, Column, Table, Tabular
 
 @dataclass(frozen=True)
 class Reproduction(Tabular):
-    """All lines, and what the data do not allow."""
+    """All compared values, and those that the data do not allow."""
 
-    lines: tuple[Line, ...]
-    absent: tuple[tuple[str, str], ...] = ABSENT
+    lines: tuple[ComparedValue, ...]
+    not_reproducible: tuple[tuple[str, str], ...] = NOT_REPRODUCIBLE
 
     def table(self) -> Table:
         """Return a row per published score; notes have numbers."""
         notes = list(dict.fromkeys(line.note for line in self.lines if line.note))
         columns = [
-            *(Column("source"), Column("what"), Column("metric")),
-            *(Column("published", ".1f"), Column("ours", _format_ours)),
+            *(Column("source"), Column("quantity"), Column("metric")),
+            *(Column("published", ".1f"), Column("computed", _format_computed)),
             *(Column("difference", "+.1f"), Column("verdict")),
             Column("note", lambda row: str(notes.index(row["note"]) + 1) if row["note"] else ""),
         ]
@@ -53,33 +60,35 @@ class Reproduction(Tabular):
         listed = [
             self.summary(),
             *(f"{number}. {note}" for number, note in enumerate(notes, start=1)),
-            *(f"not computed: {source}: {reason}" for source, reason in self.absent),
+            *(f"not computed: {source}: {reason}" for source, reason in self.not_reproducible),
         ]
         return Table(columns, rows, notes=listed)
 
     def count_verdicts(self) -> dict[str, int]:
-        """Return how many lines have each verdict, the commonest first."""
+        """Return the number of values with each verdict, most frequent first."""
         return dict(Counter(line.verdict for line in self.lines).most_common())
 
     def summary(self) -> str:
-        """Return how many lines have each verdict, and what the verdicts mean."""
+        """Return the number of values with each verdict, with an explanation."""
         counted = ", ".join(f"{name} {count}" for name, count in self.count_verdicts().items())
         return (
-            f"{len(self.lines)} lines: {counted}; same: within {SAME:g}, close: within {CLOSE:g} "
-            "points; a line without a published number checks what the paper says in words"
+            f"{len(self.lines)} values: {counted}; same: within {SAME_TOLERANCE:g}, close: within "
+            f"{CLOSE_TOLERANCE:g} points; holds: a claim without a number"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "lines": self.to_records(),
             "verdicts": self.count_verdicts(),
-            "absent": [{"source": source, "reason": reason} for source, reason in self.absent],
+            "not_reproducible": [
+                {"source": source, "reason": reason} for source, reason in self.not_reproducible
+            ],
         }
 
 
-def _format_ours(row: Mapping[str, Any]) -> str:
-    return UNDEFINED if row["ours"] is None else f"{row['ours']:.1f}"
+def _format_computed(row: Mapping[str, Any]) -> str:
+    return UNDEFINED if row["computed"] is None else f"{row['computed']:.1f}"
 
 
 def reproduce(
@@ -90,12 +99,11 @@ def reproduce(
     threads: int = 0,
     progress: ProgressCallback = ignore_progress,
 ) -> Reproduction:
-    """Compute every number of the papers that the data sets in a folder allow.
+    """Compute the published values that the data sets in a folder allow.
 
     Args:
-        path: a folder with the data sets' folders in it; those that are not there are left out.
-        sources: beginnings of the sources wanted, such as `CIDEr-R` or `CIDEr, 7.2`; by default
-            all.
+        path: parent folder of the data sets; missing ones are skipped.
+        sources: prefixes of sources, such as `CIDEr-R` or `CIDEr, 7.2`. Default: all.
         cache: as in `evaluate`.
         threads: 0 means one per core.
         progress: as in `evaluate`.
@@ -112,13 +120,15 @@ def reproduce(
     ]
     if not tasks:
         known = ", ".join(dict.fromkeys(task[0] for task in _list_tasks(Path(path), datasets)))
-        raise SettingError(f"no source begins with {' or '.join(sources)}; there are: {known}")
-    lines: list[Line] = []
+        raise SettingError(f"no source starts with {' or '.join(sources)}; known: {known}")
+    lines: list[ComparedValue] = []
     for done, (source, name, compute) in enumerate(tasks):
         progress(f"{source}: {name}", done / len(tasks))
         lines += compute()
-    absent = tuple(one for one in ABSENT if one[0].startswith(tuple(sources) or ""))
-    return Reproduction(tuple(lines), absent)
+    not_reproducible = tuple(
+        one for one in NOT_REPRODUCIBLE if one[0].startswith(tuple(sources) or "")
+    )
+    return Reproduction(tuple(lines), not_reproducible)
 
 
 def _list_tasks(
@@ -126,13 +136,13 @@ def _list_tasks(
     datasets: Mapping[str, Any],
     cache: bool | str | os.PathLike[str] = False,
     threads: int = 0,
-) -> list[tuple[str, str, Callable[[], Iterable[Line]]]]:
-    """Return source, data set and what computes its lines, for the data sets that are here."""
+) -> list[tuple[str, str, Callable[[], Iterable[ComparedValue]]]]:
+    """Return source, data set and function of each comparison that the data sets allow."""
     how: dict[str, Any] = {"cache": cache, "threads": threads}
-    compute: Callable[[], Iterable[Line]]
-    found: list[tuple[str, str, Callable[[], Iterable[Line]]]] = [
+    compute: Callable[[], Iterable[ComparedValue]]
+    found: list[tuple[str, str, Callable[[], Iterable[ComparedValue]]]] = [
         (one.source, one.dataset, partial(_run, one, datasets[one.dataset], **how))
-        for one in EXPERIMENTS
+        for one in PUBLISHED_TABLES
         if one.dataset in datasets
     ]
     if pascal := datasets.get("pascal-50s"):
@@ -155,19 +165,19 @@ def _list_tasks(
 
 def _read_all(path: str | os.PathLike[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name in dict.fromkeys(experiment.dataset for experiment in EXPERIMENTS):
+    for name in dict.fromkeys(experiment.dataset for experiment in PUBLISHED_TABLES):
         try:
             found[name] = read_dataset(name, path)
         except CideryError:
             continue
     if not found:
-        # Let the first reader say what it looked for.
-        read_dataset(EXPERIMENTS[0].dataset, path)
+        # Raise the error of the first reader, which names the missing files.
+        read_dataset(PUBLISHED_TABLES[0].dataset, path)
     return found
 
 
-def _run(experiment: Experiment, dataset: Dataset, **settings: Any) -> Iterator[Line]:
-    """Yield a line per number; a metric that cannot run says why in its note."""
+def _run(experiment: PublishedTable, dataset: Dataset, **settings: Any) -> Iterator[ComparedValue]:
+    """Yield a line per value; the note of a metric that cannot run has the reason."""
     names = [name for name in experiment.published if name != HUMAN]
     results: dict[str, Any] = {}
     reasons: dict[str, str] = {}
@@ -185,9 +195,9 @@ def _run(experiment: Experiment, dataset: Dataset, **settings: Any) -> Iterator[
     for metric, published in experiment.published.items():
         for statistic, value in published.items():
             found = results.get(metric, {}).get(statistic)
-            yield Line(
+            yield ComparedValue(
                 experiment.source,
-                f"{experiment.dataset}, {experiment.what}: {statistic}",
+                f"{experiment.dataset}, {experiment.quantity}: {statistic}",
                 metric,
                 value,
                 None if found is None else 100 * found,
