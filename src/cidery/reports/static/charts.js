@@ -1,5 +1,5 @@
-// The pictures of a report. Each has a sentence, and a table with the same numbers for whoever does
-// not see it; plotly.js draws it when the rest of the page is ready.
+// Charts of a report. Each has a description and a table with the same data for screen readers;
+// plotly.js draws it when the rest of the page is ready.
 "use strict";
 (() => {
   const { make, show, showSigned } = globalThis.cidery;
@@ -9,7 +9,7 @@
   const BINS = 30;
   const MOST_GROUPS = 8;
 
-  // plotly.js lies in the page, packed; it is unpacked and run when it is first needed.
+  // plotly.js is compressed in the page; it is decompressed and run when first needed.
   let library = null;
   function loadLibrary() {
     library ??= (async () => {
@@ -62,7 +62,7 @@
     return aa && bb ? ab / Math.sqrt(aa * bb) : null;
   }
 
-  // Every k-th image, where there are too many to draw.
+  // Every k-th image, if there are too many to draw.
   function thin(count) {
     const step = Math.ceil(count / MOST_POINTS);
     return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
@@ -89,7 +89,7 @@
           make(
             "p",
             { className: "faint" },
-            "The pictures are tables here: Plotly was not installed where this page was written (pip install 'cidery[report]').",
+            "Charts are shown as tables, because Plotly was not installed when this page was written (pip install 'cidery[report]').",
           ),
         );
       }
@@ -134,7 +134,7 @@
       ].filter(Boolean);
     }
 
-    // Writes sentences and tables at once, and draws one picture after the other when there is time.
+    // Writes descriptions and tables at once, and draws the charts one by one when idle.
     draw() {
       this.run += 1;
       const run = this.run;
@@ -149,7 +149,7 @@
           make(
             "details",
             { open: !this.content.charts },
-            make("summary", {}, "The numbers"),
+            make("summary", {}, "Data"),
             ...figure.tables.map((t) => table(...t)),
           ),
         );
@@ -266,8 +266,8 @@
         return [name, sorted.length, ...[0, 0.25, 0.5, 0.75, 1].map((share) => quantile(sorted, share))];
       });
       return {
-        title: `How ${metric} is distributed`,
-        says: `Captions by their score. Half of the captions lie between the quartiles: ${rows.map((row) => `${row[0]} ${show(row[3], 3)} to ${show(row[5], 3)}`).join("; ")}.`,
+        title: `Distribution of ${metric}`,
+        says: `Number of captions by score. Quartiles: ${rows.map((row) => `${row[0]} ${show(row[3], 3)} to ${show(row[5], 3)}`).join("; ")}.`,
         tables: [[["system", "captions", "lowest", "quartile", "median", "quartile", "highest"], rows]],
         data: names.map((name, i) => {
           const counts = new Array(BINS + 1).fill(0);
@@ -420,7 +420,7 @@
       const groupOf = (name, row) => starts.findLastIndex((start) => start <= systems[name].lengths[row]);
       return this.grouped(
         `${this.state.metric} by length`,
-        "The mean score of captions by their number of words, with 95 % intervals of the mean.",
+        "Mean score of captions by number of words, with 95 % intervals of the mean.",
         "words of the caption",
         groupOf,
         label,
@@ -431,7 +431,7 @@
       const { systems, references } = this.content;
       return this.grouped(
         `${this.state.metric} by number of references`,
-        "The mean score of captions by how many references their image has, with 95 % intervals of the mean.",
+        "Mean score of captions by number of references, with 95 % intervals of the mean.",
         "references",
         (name, row) => references[systems[name].images ? systems[name].images[row] : row].length,
         String,
@@ -550,27 +550,27 @@
                   ),
                 ),
               )
-            : make("p", { className: "faint" }, "None in two images or more."),
+            : make("p", { className: "faint" }, "None in at least two images."),
         );
       const search = "with the number of images; click to search";
       return [
         figure(
-          `Words that ${one} says and people do not`,
+          `Words in captions of ${one}, not in references`,
           `Words of its captions that no reference of the image has, ${search}.`,
           found.words.added,
         ),
         figure(
-          `Words that people say and ${one} does not`,
+          `Words in references, not in captions of ${one}`,
           `Words of at least half of an image's references that its captions lack, ${search}.`,
           found.words.left_out,
         ),
         figure(
-          `Objects that ${one} names and people do not`,
+          `Objects in captions of ${one}, not in references`,
           `Of COCO's 80 kinds of objects, by their names and frequent synonyms, ${search}.`,
           found.objects.added,
         ),
         figure(
-          `Objects that people name and ${one} does not`,
+          `Objects in references, not in captions of ${one}`,
           `Of COCO's 80 kinds of objects, named in at least half of the references, ${search}.`,
           found.objects.left_out,
         ),

@@ -1,4 +1,4 @@
-// Fills the page from its JSON: scores, explorer, then pictures.
+// Fills the page from its JSON: scores, explorer, then charts.
 "use strict";
 (() => {
   const { Charts, Explorer, make, show, showSigned, table } = globalThis.cidery;
@@ -8,7 +8,7 @@
   const metrics = Object.keys(content.comparison.signatures);
   const several = names.length > 1;
 
-  // The systems of an object as they were given, then what else it has.
+  // The systems of an object in their original order, then its other keys.
   function inOrder(found) {
     const given = names.filter((name) => name in found);
     return [...given, ...Object.keys(found).filter((name) => !names.includes(name))];
@@ -110,7 +110,7 @@
         make(
           "details",
           {},
-          make("summary", {}, "All tests of differences"),
+          make("summary", {}, "All pairwise tests"),
           table(
             ["metric", "systems", "difference", "interval", "p", "effect", "wins"],
             tests,
@@ -171,7 +171,7 @@
       make(
         "p",
         {},
-        "How varied the captions of one image are; humans are the references, each scored against the others.",
+        "Diversity of the captions of each image; humans: the references, each scored against the others.",
       ),
       table(["system", ...measures], rows, "Diversity of sets of captions"),
       ...notes.map((note) => make("p", { className: "faint" }, note)),
@@ -187,14 +187,14 @@
   function drawAudit() {
     const root = at("audit");
     if (!content.findings) {
-      root.append(make("p", {}, "The captions were not audited."));
+      root.append(make("p", {}, "The audit was not run."));
       return;
     }
     for (const name of inOrder(content.findings)) {
       const findings = content.findings[name];
       root.append(make("h3", { dir: "auto" }, name));
       if (!findings.length) {
-        root.append(make("p", {}, "Audited: nothing suspicious was found."));
+        root.append(make("p", {}, "No problems were found."));
         continue;
       }
       root.append(
@@ -251,15 +251,15 @@
       return make("div", { className: "pasted" }, make("h3", {}, title), block, copy);
     };
     at("cite").append(
-      paste("What the scores mean", content.summary.join(" ")),
+      paste("Summary", content.summary.join(" ")),
       paste(
-        "Signatures: how every number was computed",
+        "Signatures",
         Object.values(content.comparison.signatures).join("\n"),
       ),
       paste("Citation (BibTeX)", content.citation),
     );
     at("foot").textContent =
-      "All numbers are in this file as JSON, in the element with the id “data”, with all their digits.";
+      "All scores are in this file as JSON with all digits, in the element with the id “data”.";
   }
 
   drawHead();
