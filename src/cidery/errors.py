@@ -23,12 +23,12 @@ exist or may not be read stays the `OSError` it is.
 
 from __future__ import annotations
 
+import pathlib
 import sys
+import types
 import warnings
-from pathlib import Path
-from types import FrameType
 
-_PACKAGE = str(Path(__file__).resolve().parent)
+_PACKAGE = str(pathlib.Path(__file__).resolve().parent)
 
 
 class CideryError(Exception):
@@ -101,7 +101,7 @@ class DataWarning(UserWarning):
 
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line that called cidery: the first one outside this package."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: types.FrameType | None = sys._getframe(1)
     level = 2
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

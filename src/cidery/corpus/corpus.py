@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # it takes as long to import as the rest of this module
 __all__ = ["FEW_IMAGES", "Candidates", "Corpus", "ImageId", "Missing", "References", "Rows"]
 
 Missing: TypeAlias = Literal["error", "skip"]
+"""Treatment of images without candidates or references."""
 
 FEW_IMAGES = 100
 """Minimum number of images for reliable document frequencies."""

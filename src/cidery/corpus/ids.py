@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # it takes as long to import as the rest of this package
     from numpy.typing import NDArray
 
 ImageId: TypeAlias = str | int
+"""Id of an image."""
 
 _INTEGER = re.compile(r"-?[0-9]+")
 

@@ -21,7 +21,9 @@ Candidates: TypeAlias = (
     | Sequence[Sequence[str]]
     | Sequence[tuple[ImageId, str]]
 )
+"""id -> caption or captions, a list of captions or of lists, or `(id, caption)` tuples."""
 References: TypeAlias = Mapping[Any, Sequence[str]] | Sequence[Sequence[str]]
+"""id -> captions, or a list of lists of captions."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

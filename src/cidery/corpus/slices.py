@@ -29,6 +29,7 @@ ALL = "(all)"
 NONE = "(none)"
 """Slice of images without a slice."""
 MAX_SLICES = 100
+"""Maximum number of slices."""
 GROUPINGS = ("length", "references")
 """Properties by which images can be grouped without a file."""
 _GROUPING = re.compile(rf"({'|'.join(GROUPINGS)})(?::(.*))?")

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from cidery.files.sources import Source
 
 Side: TypeAlias = Literal["candidates", "references"]
+"""Candidates or references."""
 
 ID_FIELDS = (
     *("image_id", "cocoid", "imgid", "id", "image", "image_name", "file_name", "filename"),

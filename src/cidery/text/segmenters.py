@@ -188,6 +188,7 @@ _ALL = (
     Segmenter("uax29", None, ("regex",), "languages", _load_uax29),
 )
 SEGMENTERS: Mapping[str, Segmenter] = MappingProxyType({found.name: found for found in _ALL})
+"""Segmenters by name."""
 
 
 class LoadedSegmenter:

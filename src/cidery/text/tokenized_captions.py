@@ -72,9 +72,13 @@ class Stems(TokenForm):
 
 
 TOKENS: TokenForm = _Tokens()
+"""Tokens of the tokenizer."""
 SPLIT: TokenForm = _Split()
+"""Tokens split at spaces."""
 WITHOUT_BARS: TokenForm = _WithoutBars()
+"""Tokens without `|||`."""
 WORD_RUNS: TokenForm = _WordRuns()
+"""Tokens split into runs of word characters."""
 
 
 def stem_form(stemmer: str | None) -> TokenForm:

@@ -36,11 +36,13 @@ from cidery.text.scanned_captions import scan_captions
 from cidery.text.tokenized_captions import Stems, TokenizedCaptions
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
+"""Name of a tokenizer, a function from a caption to its tokens, or a Tokenizer."""
 
 NATIVE = ("ptb", "ptb-coco", "whitespace")
 CLEAN = "+clean"
 """Suffix of `words` or `char` with normalization (`clean_caption`)."""
 TOKENIZERS = (*NATIVE, "words", "char")
+"""Names of the tokenizers, without segmenters."""
 
 
 @dataclass(frozen=True)
