@@ -144,7 +144,7 @@ class TestFields:
             ("frequencies", "build", "references.json", "-o", "x.df", "--min-count", "0"),
             "min_count (--min-count) must be at least 1, not 0",
         ),
-        (("score", ".", "references.json"), ".: there is no file of captions here; streams are"),
+        (("score", ".", "references.json"), ".: no files found; streams read .parquet"),
         (("score", "none.json", "references.json"), "none.json: No such file or directory"),
         (("frequencies", "show", "references.json"), "is not a document-frequency file of cidery"),
         (("frequencies", "show", "empty"), "empty is not a document-frequency file of cidery"),

@@ -1,12 +1,14 @@
-"""What other packages add works everywhere, and what is wrong with them is said."""
+"""Plug-ins of other packages, and messages about their problems."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -166,11 +168,16 @@ class TestMetrics:
         assert list(found)[len(METRICS) :] == ["constant", "constant-2", "constant-3", "letters"]
         assert not problems
 
-    def test_results_are_not_kept(self, tmp_path: Path) -> None:
+    def test_results_are_not_cached(self, tmp_path: Path) -> None:
         judged = meta.read_dataset("judgments", write_judgments(tmp_path))
-        asked = ["letters", "constant", "rouge-l"]
-        meta.evaluate(judged, asked, resamples=0, cache=tmp_path / "kept")
-        assert len(list((tmp_path / "kept").iterdir())) == 2  # of rouge-l and of people
+        keys = []
+        for metrics in (["letters", "constant", "rouge-l"], ["rouge-l"]):
+            folder = tmp_path / f"cache-{len(metrics)}"
+            meta.evaluate(judged, metrics, resamples=0, cache=folder)
+            (file,) = folder.iterdir()
+            with closing(sqlite3.connect(file)) as connection:
+                keys.append(set(connection.execute("SELECT key FROM contents")))
+        assert keys[0] == keys[1] != set()
 
 
 def test_two_packages_with_one_name(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
@@ -362,7 +369,7 @@ number = 7
         assert label == f"bertscore:encoder={name}"
         assert table.each[label][0] == pytest.approx(1.0)
         assert f"|encoder:{name}@letter-vectors-1.0|" in table.signatures[label]
-    with pytest.raises(PluginError, match="cannot be made: OSError: no weights"):
+    with pytest.raises(PluginError, match="cannot be created: OSError: no weights"):
         get_encoder("broken")
     with pytest.raises(PluginError, match="is int, expected an Encoder class, an Encoder or a fu"):
         get_encoder("seven")

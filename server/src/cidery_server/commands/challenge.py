@@ -26,7 +26,10 @@ Slug: TypeAlias = Annotated[
 
 @app.callback()
 def _top() -> None:
-    """Create and manage challenges, which `cidery serve` shows to teams."""
+    """Create and manage challenges.
+
+    `cidery serve` shows them to teams.
+    """
 
 
 @app.command(epilog=examples("cidery challenge create challenge.json --data /srv/cidery"))
