@@ -197,7 +197,7 @@ class TestOtherKernels:
         for name, message in {
             "self-cider:kernel": "expected setting=value",
             "self-cider:width=3": "has no setting 'width'",
-            "mbleu-2:n=3": "is 'mbleu-3': ask for that by its name",
+            "mbleu-2:n=3": "is 'mbleu-3'; use that name",
             "self-cider:kernel=rouge-l": "the metric 'rouge-l' is not a kernel",
             "self-cider:kernel=nothing": "unknown kernel 'nothing'; known: cider",
         }.items():

@@ -176,7 +176,7 @@ def test_objects_that_can_be_called() -> None:
     partial = functools.partial(share_letters, references=["a dog"])
     assert list(get_metrics(partial)) == ["partial"]
     with pytest.raises(
-        SettingError, match=r"two metrics are called 'Weighted:function=.*Weighted'"
+        SettingError, match=r"two metrics have the label 'Weighted:function=.*Weighted'"
     ):
         get_metrics([one, two])
 
@@ -202,11 +202,11 @@ def test_labels_of_a_mapping() -> None:
     assert chosen == {"mine": FunctionMetric(share_letters), "theirs": cidery.CiderD(sigma=4.0)}
     table = cidery.score(CANDIDATES, REFERENCES, {"mine": share_letters, "also": share_letters})
     assert list(table.corpus) == ["mine", "also"]
-    with pytest.raises(SettingError, match="'mine' names 'bleu', which is 4 metrics"):
+    with pytest.raises(SettingError, match="'mine': 'bleu' is a family of 4 metrics"):
         get_metrics({"mine": "bleu"})
-    with pytest.raises(SettingError, match="the label of a metric is text, not 7"):
+    with pytest.raises(SettingError, match="the label of a metric must be a string, not 7"):
         get_metrics({7: "bleu-1"})  # type: ignore[dict-item]
-    with pytest.raises(SettingError, match="no metrics were asked for"):
+    with pytest.raises(SettingError, match="no metrics given"):
         get_metrics({})
 
 

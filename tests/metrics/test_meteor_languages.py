@@ -149,13 +149,13 @@ def test_some_languages_need_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"language": "zh"}, "METEOR knows no Chinese; it knows en, cs, de"),
+        ({"language": "zh"}, "METEOR does not support Chinese; it supports en, cs, de"),
         ({"language": "de", "paraphrases": True}, "data build meteor --language de --paraphrases"),
         ({"language": "it", "paraphrases": True}, "METEOR has no paraphrases for 'it'"),
         ({"language": "it", "table": "it.table"}, "METEOR has no paraphrases for 'it'"),
         ({"language": "it", "function_words": "own"}, "no function words for 'it'"),
         ({"function_words": "all"}, "function_words must be one of english, own"),
-        ({"language": "de", "function_words": "own", "table": "x"}, "that it was compiled with"),
+        ({"language": "de", "function_words": "own", "table": "x"}, "the table has those it was compiled with"),
     ],
 )
 def test_settings_that_do_not_fit(settings: Any, message: str) -> None:

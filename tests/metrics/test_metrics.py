@@ -231,10 +231,10 @@ def test_get_metrics_reads_names_families_and_settings() -> None:
         ("cider:weights=linear", "weights must be"),
         ("cider:over=min", "over must be"),
         ("cider-r:repetition=1.5", "repetition must lie between 0 and 1, not 1.5"),
-        ("bleu-4:n=2", "'bleu-4:n=2' is 'bleu-2': ask for that by its name"),
+        ("bleu-4:n=2", "'bleu-4:n=2' is 'bleu-2'; use that name"),
         ("bleu-4:smoothing=epsilon", "coco-caption does not smooth"),
         (cidery.CiderD, "CiderD is a class; pass an object: CiderD"),
-        (7, "a metric is a name, a Metric or a function, not int"),
+        (7, "a metric must be a name, a Metric or a function, not int"),
     ],
 )
 def test_get_metrics_explains(metric: Any, message: Any) -> None:

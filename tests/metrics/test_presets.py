@@ -20,7 +20,7 @@ def test_presets_name_metrics(name: str) -> None:
 
 
 def test_metrics_are_added(tmp_path: Path) -> None:
-    path = tmp_path / "ours.toml"
+    path = tmp_path / "presets.toml"
     path.write_text('[ours]\nmetrics = ["rouge-l:beta=1", "bleu-4"]\nnote = "ours"\n')
     table = cidery.score(*CAPTIONS, metrics="rouge-1", preset=str(path))
     assert list(table.corpus) == ["rouge-l:beta=1", "bleu-4", "rouge-1"]
@@ -57,8 +57,8 @@ def test_unknown_presets(tmp_path: Path) -> None:
     assert get_preset(f"{path}:b").metrics == ("meteor",)
     for name, message in {
         "imagenet": "unknown preset 'imagenet'; known: coco",
-        "absent.toml": "no file of presets",
-        str(path): "has several presets: say",
+        "absent.toml": "preset file not found",
+        str(path): "has several presets; name one",
         f"{path}:c": "has no preset 'c'; it has: a, b",
     }.items():
         with pytest.raises(SettingError, match=message):

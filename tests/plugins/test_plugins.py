@@ -229,10 +229,10 @@ def test_a_package_that_cannot_be_imported(
 @pytest.mark.parametrize(
     ("point", "target", "problem"),
     [
-        ("mine", "Constant", "calls itself 'constant' or 'constant-2'; the entry point must have"),
+        ("mine", "Constant", "has the name 'constant' or 'constant-2'; the entry point must have"),
         ("seven", "number", "is int, expected a Metric class, a Metric or a function"),
-        ("cider-d", "count_letters", "is not used: cidery has this name itself"),
-        ("bleu", "count_letters", "is not used: cidery has this name itself"),
+        ("cider-d", "count_letters", "is not used: cidery has a metric of this name"),
+        ("bleu", "count_letters", "is not used: cidery has a metric of this name"),
     ],
 )
 def test_metrics_that_do_not_fit(install: Install, point: str, target: str, problem: str) -> None:

@@ -145,7 +145,7 @@ def test_compare_three_systems_keeps_common_images(example: Example) -> None:
 def test_bad_input_is_explained() -> None:
     with pytest.raises(SettingError, match="unknown tokenizer 'stanford'; known: ptb, ptb-coco"):
         cidery.score(["a"], [["a"]], tokenizer="stanford")
-    with pytest.raises(SettingError, match="no metrics were asked for"):
+    with pytest.raises(SettingError, match="no metrics given"):
         cidery.score(["a"], [["a"]], [])
     with pytest.raises(SettingError, match="no stemmer for 'klingon'; Snowball has: "):
         cidery.score(["a"], [["a"]], [cidery.Cider(stemmer="klingon")])

@@ -101,7 +101,7 @@ def _resolve(
         elif asked:
             measure = replace(measure, **asked)
         if measure.name != name:
-            raise SettingError(f"{given!r} is {measure.name!r}: ask for that by its name")
+            raise SettingError(f"{given!r} is {measure.name!r}; use that name")
         yield measure
 
 

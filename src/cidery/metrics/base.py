@@ -1,4 +1,4 @@
-"""What every metric is: settings, `prepare`, `measure`, `reduce`.
+"""Interface of metrics: settings, `prepare`, `measure`, `reduce`.
 
     metric.prepare(references, work) -> Prepared       once; immutable
     prepared.measure(candidates, work)                 -> rows: float64[captions, k]
@@ -45,7 +45,7 @@ Images: TypeAlias = "NDArray[np.uint32]"
 
 @dataclass(frozen=True, eq=False)
 class GroupedCaptions:
-    """Captions, those of each image one after another."""
+    """Captions, grouped by image."""
 
     captions: TokenizedCaptions
     offsets: NDArray[np.uint64]
@@ -53,13 +53,13 @@ class GroupedCaptions:
 
     @property
     def image_count(self) -> int:
-        """How many images there are."""
+        """Number of images."""
         return len(self.offsets) - 1
 
 
 @dataclass(frozen=True, eq=False)
 class TokenizedReferences:
-    """The references of all images, and what the CIDEr family's weights are counted on."""
+    """References of all images, with the document frequencies of the CIDEr family."""
 
     groups: GroupedCaptions
     tokenizer: Tokenizer
@@ -67,11 +67,11 @@ class TokenizedReferences:
         "references"
     )
     images: Sequence[ImageId] | None = None
-    """The images' ids, where they are known."""
+    """Ids of the images, if known."""
 
     @property
     def captions(self) -> TokenizedCaptions:
-        """The references of all images in a row."""
+        """References of all images, in order."""
         return self.groups.captions
 
     @property
@@ -81,7 +81,7 @@ class TokenizedReferences:
 
     @property
     def image_count(self) -> int:
-        """How many images there are."""
+        """Number of images."""
         return self.groups.image_count
 
     def weighted_by(
@@ -93,7 +93,7 @@ class TokenizedReferences:
 
 @dataclass(frozen=True, eq=False)
 class TokenizedCandidates:
-    """Candidates, and which image each describes."""
+    """Candidates, with the image of each."""
 
     captions: TokenizedCaptions
     images: Images
@@ -234,20 +234,20 @@ def _describe_stemmer(stemmer: str | None) -> str:
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """The settings of a metric; `prepare` does the work.
+    """Settings of a metric.
 
-    Subclasses are frozen dataclasses: settings are fields, nothing else is state.
+    Subclasses are frozen dataclasses: fields are settings, and there is no other state.
     """
 
     paper: ClassVar[str] = ""
-    """Where it is defined."""
+    """Publication that defines the metric."""
 
     def __post_init__(self) -> None:
         check_settings(self)
 
     @classmethod
     def variants(cls) -> Sequence[Metric]:
-        """Return the metrics of this class that have a name: one, with the default settings."""
+        """Return the metrics of this class that have names; by default one, `cls()`."""
         return (cls(),)
 
     @classmethod
@@ -258,16 +258,16 @@ class Metric(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """Its name everywhere: in tables, files and on the command line."""
+        """Name in tables, in files and on the command line."""
 
     @property
     def range(self) -> tuple[float, float]:
-        """The lowest and the highest score."""
+        """Lowest and highest score."""
         return 0.0, 1.0
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether a lower score is the better one."""
+        """True if lower scores are better."""
         return False
 
     @property
@@ -285,14 +285,14 @@ class Metric(ABC):
 
     @abstractmethod
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
 
     def each(self, rows: Floats) -> Floats:
         """Return one score per caption."""
         return np.ascontiguousarray(rows[:, 0])
 
     def pool(self, sums: Floats, count: Floats) -> Floats:
-        """Return corpus scores from summed rows, float64[..., k], and how many were summed."""
+        """Return corpus scores from sums of rows, float64[..., k], and the numbers of rows."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(count > 0, sums[..., 0] / count, np.nan)
 
@@ -301,9 +301,9 @@ class Metric(ABC):
         return float(self.pool(sum_exactly(rows), np.asarray(float(len(rows)))))
 
     def settings(self) -> dict[str, str]:
-        """Return what the signature says, in order."""
+        """Return the settings as signatures show them, in order."""
         return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}
 
     def data_settings(self) -> dict[str, str]:
-        """Return what the signature says about data that are read from outside the settings."""
+        """Return digests and versions of the data that scores depend on, for signatures."""
         return {}

@@ -23,8 +23,7 @@ CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
 class FunctionMetric(Metric):
     """A function of a caption and its references; the corpus score is the mean.
 
-    The function gets the captions as they were given, and is called once for equal captions of one
-    image.
+    The function is called with the original captions, once for equal captions of one image.
 
     ```python
     def shared_words(candidate, references):
@@ -43,7 +42,7 @@ class FunctionMetric(Metric):
 
     @property
     def name(self) -> str:
-        """The name it was given, or the function's own."""
+        """Name that was passed, or that of the function."""
         return self.called or _name_function(self.function)
 
     def __hash__(self) -> int:
@@ -51,12 +50,12 @@ class FunctionMetric(Metric):
         return hash(_name_function(self.function))
 
     def settings(self) -> dict[str, str]:
-        """Return which function it is."""
+        """Return the module and name of the function."""
         qualname = getattr(self.function, "__qualname__", type(self.function).__qualname__)
         return {"function": f"{find_module(self.function)}.{qualname}"}
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
-        """Make references ready."""
+        """Prepare the references."""
         texts = references.captions.texts
         bounds = references.image_offsets.tolist()
         groups = [texts[a:b] for a, b in pairwise(bounds)]

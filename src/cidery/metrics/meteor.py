@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -46,11 +46,8 @@ from cidery.text import (
     locate_words,
 )
 
-if TYPE_CHECKING:
-    pass
-
 Stage: TypeAlias = Literal["exact", "stem", "synonym", "paraphrase"]
-"""The matcher that found a match, in the order in which METEOR tries them."""
+"""Matcher that found a match, in the order in which METEOR applies them."""
 
 # Columns of the rows: METEOR's 23 statistics, in its own order.
 _CANDIDATE_WORDS, _REFERENCE_WORDS = 0, 1
@@ -73,15 +70,15 @@ class Meteor(Metric):
     """
 
     paraphrases: bool | None = None
-    """False leaves out the fourth matcher, and needs a much smaller table; None: True for English,
-    and for other languages where `table` has them."""
+    """False disables the fourth matcher and uses a much smaller table. Default: True for English,
+    and for other languages if `table` has paraphrases."""
     table: str | os.PathLike[str] | None = None
-    """A table file of your own; None: the one compiled from pycocoevalcap's files."""
+    """Path of a custom table; None: the table compiled from pycocoevalcap's files."""
     language: str = "en"
-    """One of those that METEOR knows: its code."""
+    """Code of a language that METEOR supports."""
     function_words: FunctionWords = "english"
-    """The words that weigh 1-δ: `english`, which METEOR takes whatever the language is, or `own`,
-    its list for the language (`-s`). A table of your own has those it was compiled with."""
+    """Words with the weight 1-δ: `english`, METEOR's default for all languages, or `own`, its list
+    for the language (`-s`). A custom table has those it was compiled with."""
 
     paper: ClassVar[str] = "Denkowski and Lavie 2014"
     name = "meteor"
@@ -92,45 +89,45 @@ class Meteor(Metric):
         if self.table is not None:
             object.__setattr__(self, "table", os.fspath(self.table))
         require(self.table != "", "table must be the path of a file, not an empty string")
-        knows = get_meteor_language(self.language)
-        object.__setattr__(self, "language", knows.code)
+        language = get_meteor_language(self.language)
+        object.__setattr__(self, "language", language.code)
         if self.function_words == "own":
-            self._require_own_words(knows)
+            self._require_own_words(language)
         if self.paraphrases is None:
-            object.__setattr__(self, "paraphrases", knows.code == "en" or self.table is not None)
-        if knows.code != "en":
-            self._require_paraphrases(knows)
+            object.__setattr__(self, "paraphrases", language.code == "en" or self.table is not None)
+        if language.code != "en":
+            self._require_paraphrases(language)
 
-    def _require_own_words(self, knows: MeteorLanguage) -> None:
+    def _require_own_words(self, language: MeteorLanguage) -> None:
         require(
-            knows.function_words,
-            f"METEOR has no function words for {knows.code!r}; with its δ of 0.5 they would not "
+            language.function_words,
+            f"METEOR has no function words for {language.code!r}; with its δ of 0.5 they would not "
             "matter",
         )
         require(
             self.table is None,
-            "a table of your own has the function words that it was compiled with; leave "
-            "function_words out, and pass it to store.write_meteor_table",
+            "function_words cannot be combined with table: the table has those it was compiled "
+            "with; pass function_words to write_meteor_table",
         )
-        if knows.code == "en":
+        if language.code == "en":
             object.__setattr__(self, "function_words", "english")
 
-    def _require_paraphrases(self, knows: MeteorLanguage) -> None:
-        """Say how to come by paraphrases, which pycocoevalcap has for English alone."""
+    def _require_paraphrases(self, language: MeteorLanguage) -> None:
+        """Raise a SettingError unless paraphrases are available; pycocoevalcap has English ones."""
         require(
-            "paraphrase" in knows.weights or not (self.paraphrases or self.table),
-            f"METEOR has no paraphrases for {knows.code!r}; leave out paraphrases and table",
+            "paraphrase" in language.weights or not (self.paraphrases or self.table),
+            f"METEOR has no paraphrases for {language.code!r}; remove paraphrases and table",
         )
         require(
             not self.paraphrases or self.table is not None,
-            f"pycocoevalcap has no paraphrases for {knows.code!r}; compile METEOR's own "
-            f"paraphrase file with: cidery data build meteor --language {knows.code} "
+            f"pycocoevalcap has no paraphrases for {language.code!r}; compile METEOR's own "
+            f"paraphrase file with: cidery data build meteor --language {language.code} "
             "--paraphrases FILE -o own.table, and pass table='own.table'",
         )
 
     @classmethod
     def language_settings(cls, language: Language) -> dict[str, Any]:
-        """Return the language, if METEOR knows it."""
+        """Return the language, if METEOR supports it."""
         return {"language": language.code} if language.code in METEOR_LANGUAGES else {}
 
     @property
@@ -143,7 +140,7 @@ class Meteor(Metric):
         )
 
     def settings(self) -> dict[str, str]:
-        """Return what the signature says; of English, only what it always said."""
+        """Return the settings for signatures, without the language if it is English."""
         settings = super().settings()
         language, functions = settings.pop("language"), settings.pop("function_words")
         if language == "en":
@@ -152,37 +149,37 @@ class Meteor(Metric):
         return {"data": language, **own, **settings}
 
     def data_settings(self) -> dict[str, str]:
-        """Return the checksum of the table, whatever its path."""
+        """Return the checksum of the table."""
         return {"table": f"{self._open_table().checksum:016x}"}
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready; the table is opened, and compiled if this is its first use."""
-        asked = references.tokenizer.language
+        """Prepare the references; the table is compiled at first use."""
+        chosen = references.tokenizer.language
         require(
-            self.language == "en" or asked in (None, self.language),
-            f"METEOR is set to the language {self.language!r}, but the language asked for is "
-            f"{asked!r}; give both the same",
+            self.language == "en" or chosen in (None, self.language),
+            f"METEOR has the language {self.language!r}, but the pipeline has {chosen!r}; use the "
+            "same language for both",
         )
         table = self._open_table()
-        with self._naming_table():
+        with self._table_errors():
             captions = self._captions(table, references.captions, TOKENS, work)
         return _PreparedMeteor(self, table, references, captions)
 
     def each(self, rows: Floats) -> Floats:
-        """Return METEOR of each caption by itself."""
-        return _native.meteor_scores(np.ascontiguousarray(rows), self._knows.parameters)
+        """Return METEOR of each caption."""
+        return _native.meteor_scores(np.ascontiguousarray(rows), self._language.parameters)
 
     def pool(self, sums: Floats, count: Floats) -> Floats:  # noqa: ARG002
         """Return METEOR of the pooled statistics."""
         flat = np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
-        return _native.meteor_scores(flat, self._knows.parameters).reshape(sums.shape[:-1])
+        return _native.meteor_scores(flat, self._language.parameters).reshape(sums.shape[:-1])
 
     def align(
         self, candidate: str, reference: str, tokenizer: TokenizerLike | None = None
     ) -> MeteorAlignment:
-        """Return which words METEOR matches, how, and in which chunks.
+        """Return the matches of METEOR, with their matchers and chunks.
 
-        The tokenizer is that of the language, unless another one is given.
+        Default of the tokenizer: that of the language.
 
         ```python
         alignment = Meteor().align("two dogs are running", "a pair of dogs run")
@@ -191,14 +188,14 @@ class Meteor(Metric):
         ```
         """
         table = self._open_table()
-        cut = choose_tokenizer(tokenizer, self.language)
-        with self._naming_table():
-            candidates = self._captions(table, cut([candidate], 1), WITHOUT_BARS, Workspace(1))
-            references = self._captions(table, cut([reference], 1), TOKENS, Workspace(1))
-            return MeteorAlignment.find(candidates, 0, references, 0, self._knows)
+        tokenize = choose_tokenizer(tokenizer, self.language)
+        with self._table_errors():
+            candidates = self._captions(table, tokenize([candidate], 1), WITHOUT_BARS, Workspace(1))
+            references = self._captions(table, tokenize([reference], 1), TOKENS, Workspace(1))
+            return MeteorAlignment.find(candidates, 0, references, 0, self._language)
 
     @property
-    def _knows(self) -> MeteorLanguage:
+    def _language(self) -> MeteorLanguage:
         return METEOR_LANGUAGES[self.language]
 
     @property
@@ -206,8 +203,8 @@ class Meteor(Metric):
         return METEOR if self.paraphrases else METEOR_WORDS
 
     @contextmanager
-    def _naming_table(self) -> Iterator[None]:
-        """Say which table is wrong inside, although its checksum fits."""
+    def _table_errors(self) -> Iterator[None]:
+        """Name the table in errors about its content."""
         try:
             yield
         except RuntimeError as error:
@@ -240,13 +237,13 @@ class Meteor(Metric):
     ) -> _native.MeteorCaptions:
         words = captions.form(form, work)
         return _native.MeteorCaptions.from_tokens(
-            table, words, self._knows.stem, bool(self.paraphrases), work.threads
+            table, words, self._language.stem, bool(self.paraphrases), work.threads
         )
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedMeteor(Prepared):
-    """References in METEOR's words, each looked up in the table."""
+    """References as METEOR's words, looked up in the table."""
 
     metric: Meteor
     table: _native.MeteorTable
@@ -254,19 +251,19 @@ class _PreparedMeteor(Prepared):
     captions: _native.MeteorCaptions
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
-        """Find the words that pycocoevalcap changes."""
+        """Normalize words as pycocoevalcap does."""
         captions.word_source.form(WITHOUT_BARS, work)
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        """Return METEOR's 23 statistics, float64[captions, 23], ready to be summed."""
-        with self.metric._naming_table():
+        """Return METEOR's 23 statistics, float64[captions, 23], which can be summed."""
+        with self.metric._table_errors():
             captions = work.once(_read_candidates, self.metric, self.table, candidates)
             rows = _native.meteor_measure(
                 self.captions,
                 self.references.image_offsets,
                 captions,
                 candidates.images,
-                self.metric._knows.parameters,
+                self.metric._language.parameters,
                 work.threads,
             )
         # METEOR adds no chunk to the sum for a perfect caption. Its own score stays the same: a
@@ -285,9 +282,9 @@ class _PreparedMeteor(Prepared):
         Words that match share the score of a precision of 1, by the weight of the matcher and of
         the word; the others, and the weight that later matchers lose, share the difference.
         """
-        metric, language = self.metric, self.metric._knows
+        metric, language = self.metric, self.metric._language
         scores = metric.each(self.measure(candidates, work)).tolist()
-        with metric._naming_table():
+        with metric._table_errors():
             captions = work.once(_read_candidates, metric, self.table, candidates)
             offsets = self.references.image_offsets.tolist()
             texts, reference_texts = candidates.captions.texts, self.references.captions.texts
@@ -307,7 +304,7 @@ class _PreparedMeteor(Prepared):
                     ),
                 )
                 lacks: list[list[Span]] = [[] for _ in group]
-                one, lacks[best] = _share_alignment(
+                one, lacks[best] = _explain_alignment(
                     scores[number], found[best], *sides, language.alpha
                 )
                 parts = {**one.parts, "reference": best + 1.0}
@@ -318,13 +315,13 @@ class _PreparedMeteor(Prepared):
 def _read_candidates(
     work: Workspace, metric: Meteor, table: _native.MeteorTable, candidates: TokenizedCandidates
 ) -> _native.MeteorCaptions:
-    """Return candidates in METEOR's words."""
+    """Return candidates as METEOR's words."""
     return metric._captions(table, candidates.captions, WITHOUT_BARS, work)
 
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One caption of an alignment, word by word."""
+    """Words of one caption of an alignment."""
 
     caption: LocatedCaption
     weights: list[float]
@@ -339,11 +336,11 @@ class _Side:
         text: str,
         alignment: MeteorAlignment,
         side: Literal[0, 1],
-        knows: MeteorLanguage,
+        language: MeteorLanguage,
     ) -> _Side:
         words = captions.words(number)
         weights = [
-            1 - knows.delta if function else knows.delta
+            1 - language.delta if function else language.delta
             for function in captions.are_function_words(number)
         ]
         gains = [0.0] * len(words)
@@ -353,13 +350,13 @@ class _Side:
                 starts = match.candidate_start, match.reference_start
                 phrases = match.candidate, match.reference
                 for place in range(starts[side], starts[side] + len(phrases[side])):
-                    gains[place] = weights[place] * knows.weights[match.stage]
+                    gains[place] = weights[place] * language.weights[match.stage]
                     notes[place] = f"{match.stage}: {' '.join(phrases[1 - side])}, chunk {chunk}"
         return cls(LocatedCaption(words, locate_words(text, words)), weights, gains, notes)
 
     @property
     def share(self) -> float:
-        """The part of its weight that matches: precision, or recall."""
+        """Proportion of its weight that matches: precision or recall."""
         total = math.fsum(self.weights)
         return math.fsum(self.gains) / total if total else 0.0
 
@@ -368,11 +365,11 @@ class _Side:
         return [weight - gain for weight, gain in zip(self.weights, self.gains, strict=True)]
 
 
-def _share_alignment(
-    score: float, alignment: MeteorAlignment, said: _Side, told: _Side, alpha: float
+def _explain_alignment(
+    score: float, alignment: MeteorAlignment, candidate: _Side, reference: _Side, alpha: float
 ) -> tuple[Contributions, list[Span]]:
-    """Return what a caption's words earned and cost, and what its best reference has beyond it."""
-    precision, recall = said.share, told.share
+    """Return the contributions of words, and the words that only the best reference has."""
+    precision, recall = candidate.share, reference.share
     mean = _mean(precision, recall, alpha)
     parts = {
         "precision": precision,
@@ -381,19 +378,21 @@ def _share_alignment(
         "penalty": 1 - score / mean if mean else 0.0,
         "chunks": float(len(alignment.chunks)),
     }
-    kept = score / mean if mean else 0.0
-    values = split_score(score, _mean(1.0, recall, alpha) * kept, said.gains, said.losses)
-    exact = said.caption.is_located and any(said.gains)
-    lacked = split_loss(score, _mean(precision, 1.0, alpha) * kept, told.losses)
-    missing = [gain == 0 for gain in told.gains]
+    factor = score / mean if mean else 0.0
+    values = split_score(
+        score, _mean(1.0, recall, alpha) * factor, candidate.gains, candidate.losses
+    )
+    exact = candidate.caption.is_located and any(candidate.gains)
+    losses = split_loss(score, _mean(precision, 1.0, alpha) * factor, reference.losses)
+    missing = [gain == 0 for gain in reference.gains]
     return (
-        Contributions(score, said.caption.spans(values, said.notes), (), parts, exact),
-        told.caption.missing_spans(lacked, missing),
+        Contributions(score, candidate.caption.spans(values, candidate.notes), (), parts, exact),
+        reference.caption.missing_spans(losses, missing),
     )
 
 
 def _mean(precision: float, recall: float, alpha: float) -> float:
-    """METEOR's F."""
+    """Return METEOR's F."""
     if precision <= 0 or recall <= 0:
         return 0.0
     return 1 / ((1 - alpha) / precision + alpha / recall)
@@ -401,17 +400,17 @@ def _mean(precision: float, recall: float, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class MeteorMatch:
-    """A phrase of the candidate and the phrase of the reference that it was matched with."""
+    """Matching phrases of the candidate and the reference."""
 
     stage: Stage
     candidate: tuple[str, ...]
     reference: tuple[str, ...]
     candidate_start: int
-    """Where it begins in the candidate, counted in words."""
+    """Index of its first word in the candidate."""
     reference_start: int
 
     def precedes(self, other: MeteorMatch) -> bool:
-        """Tell whether the other follows at once, on both sides."""
+        """Return True if the other match follows directly in both captions."""
         return (
             self.candidate_start + len(self.candidate) == other.candidate_start
             and self.reference_start + len(self.reference) == other.reference_start
@@ -423,13 +422,13 @@ class MeteorMatch:
 
 @dataclass(frozen=True)
 class MeteorAlignment(Tabular):
-    """What METEOR makes of one candidate and one reference."""
+    """Alignment of a candidate and a reference by METEOR."""
 
     candidate: tuple[str, ...]
-    """In METEOR's own words: it cuts tokens further, `t-shirt` into two."""
+    """Words of METEOR, which splits tokens further: `t-shirt` into two."""
     reference: tuple[str, ...]
     matches: tuple[MeteorMatch, ...]
-    """By their place in the reference."""
+    """In the order of the reference."""
     score: float
 
     @classmethod
@@ -439,9 +438,9 @@ class MeteorAlignment(Tabular):
         candidate: int,
         references: _native.MeteorCaptions,
         reference: int,
-        knows: MeteorLanguage = METEOR_LANGUAGES["en"],
+        language: MeteorLanguage = METEOR_LANGUAGES["en"],
     ) -> MeteorAlignment:
-        """Align one of some candidates with one of some references."""
+        """Align a candidate with a reference, both given by index."""
         matches, statistics = _native.meteor_align(candidates, candidate, references, reference)
         words, reference_words = (
             tuple(candidates.words(candidate)),
@@ -460,12 +459,12 @@ class MeteorAlignment(Tabular):
                 )
                 for start, length, reference_start, reference_length, stage in matches
             ),
-            float(_native.meteor_scores(statistics[None], knows.parameters)[0]),
+            float(_native.meteor_scores(statistics[None], language.parameters)[0]),
         )
 
     @property
     def chunks(self) -> tuple[tuple[MeteorMatch, ...], ...]:
-        """Matches that follow each other on both sides; the fewer chunks, the higher the score."""
+        """Runs of matches that are adjacent in both captions; fewer chunks give a higher score."""
         breaks = [
             place
             for place, (match, following) in enumerate(pairwise(self.matches), 1)
@@ -476,14 +475,14 @@ class MeteorAlignment(Tabular):
 
     @property
     def unmatched_candidate(self) -> tuple[str, ...]:
-        """The candidate's words that nothing matches."""
+        """Words of the candidate without a match."""
         return _leave_out(
             self.candidate, [(m.candidate_start, len(m.candidate)) for m in self.matches]
         )
 
     @property
     def unmatched_reference(self) -> tuple[str, ...]:
-        """The reference's words that nothing matches."""
+        """Words of the reference without a match."""
         return _leave_out(
             self.reference, [(m.reference_start, len(m.reference)) for m in self.matches]
         )

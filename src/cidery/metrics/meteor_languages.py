@@ -1,7 +1,7 @@
-"""What METEOR 1.5 knows about each language: parameters, weights of matchers, stems.
+"""Languages of METEOR 1.5: parameters, weights of matchers, stems.
 
-Parameters and weights are those that the program prints for `-l` and the language. Which of its
-stems differ from today's was found by asking it for pairs of words from frequency lists.
+Parameters and weights are those that the program prints for `-l` and the language. Differences
+between its stems and current ones were found with pairs of words from frequency lists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cidery.text import get_language, get_stemmer
 
 @dataclass(frozen=True)
 class MeteorLanguage:
-    """A language as METEOR knows it."""
+    """Parameters of METEOR for a language."""
 
     code: str
     alpha: float
@@ -25,9 +25,9 @@ class MeteorLanguage:
     gamma: float
     delta: float
     weights: Mapping[str, float]
-    """By matcher, for those that the language has."""
+    """By matcher that the language has."""
     function_words: bool = False
-    """Whether METEOR has a list for it."""
+    """True if METEOR has a list of function words."""
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -36,7 +36,7 @@ class MeteorLanguage:
         return (self.alpha, self.beta, self.gamma, self.delta, *weights)
 
     def stem(self, words: list[str]) -> list[str]:
-        """Return METEOR's stems of words: those of Snowball as of 2010."""
+        """Return the stems that METEOR uses: those of Snowball in 2010."""
         if "stem" not in self.weights:
             return words
         name = get_language(self.code).stemmer
@@ -76,11 +76,11 @@ METEOR_LANGUAGES: Mapping[str, MeteorLanguage] = MappingProxyType(
         for code in ("da", "fi", "hu", "it", "nl", "no", "pt", "ro", "sv", "tr")
     }
 )
-"""By code."""
+"""Languages by code."""
 
 
 def get_meteor_language(language: str) -> MeteorLanguage:
-    """Return what METEOR knows about the language of that code or English name.
+    """Return the parameters of METEOR for a language, given by code or English name.
 
     ```python
     get_meteor_language("de").alpha   # 0.95
@@ -89,29 +89,29 @@ def get_meteor_language(language: str) -> MeteorLanguage:
     found = get_language(language)
     if found.code not in METEOR_LANGUAGES:
         raise SettingError(
-            f"METEOR knows no {found.name}; it knows {', '.join(METEOR_LANGUAGES)}. "
-            'Leave language at "en" for what many papers report: words matched as they are, with '
-            "the English parameters"
+            f"METEOR does not support {found.name}; it supports {', '.join(METEOR_LANGUAGES)}. "
+            'Many papers report language="en": exact matches of words with the English '
+            "parameters"
         )
     return METEOR_LANGUAGES[found.code]
 
 
 @dataclass(frozen=True)
 class _Earlier:
-    """How to get the stems of 2010 from today's algorithm."""
+    """Rewriting of words so that the current algorithm gives the stems of 2010."""
 
     rewrite: Callable[[str], str]
-    """What to stem in the place of a word."""
+    """Word to stem in place of a word."""
     restore: Callable[[str, str], str] = lambda word, stem: stem  # noqa: ARG005
-    """The stem of a word, from the stem of what stood in its place."""
+    """Stem of a word, from the stem of the word that replaced it."""
 
 
 _MARKS = "\ue000\ue001"
-"""For use by anybody: letters that no language has, so consonants to Snowball."""
+"""Private-use characters, which Snowball treats as consonants."""
 
 
 def _spell(letters: str, others: str) -> _Earlier:
-    """Letters that Snowball did not know, or knew by another number."""
+    """Return the rewriting of letters that Snowball did not know or encoded differently."""
     there, back = str.maketrans(letters, others), str.maketrans(others, letters)
     return _Earlier(lambda word: word.translate(there), lambda _, stem: stem.translate(back))
 
@@ -132,13 +132,13 @@ _FRENCH = _Earlier(
 
 
 def _restore_german(word: str, stem: str) -> str:
-    """Ergebnisse kept its double s, unlike Ergebnis."""
-    kept = stem.endswith("nis") and word.endswith(("nisse", "nissen", "nisses"))
-    return f"{stem}s" if kept else stem
+    """Return the stem of 2010: Ergebnisse had a double s, unlike Ergebnis."""
+    is_double = stem.endswith("nis") and word.endswith(("nisse", "nissen", "nisses"))
+    return f"{stem}s" if is_double else stem
 
 
 def _rewrite_portuguese(word: str) -> str:
-    """The Spanish -ución stood in the place of -ução."""
+    """Return a word whose current stem is that of 2010, which had -ución for -ução."""
     if word.endswith(("ução", "uções")):
         return word.replace("ç", _MARKS[0])
     if word.endswith("ución"):
@@ -148,33 +148,33 @@ def _rewrite_portuguese(word: str) -> str:
     return word
 
 
-# In Java, the conditions of these Finnish endings always failed, so that only their n was cut.
+# In Java, the conditions of these Finnish endings always failed, so that only their n was removed.
 _AFTER = r"(?:si|ni|nsa|nsä|mme|nne|an|än|en)?(?:kin|kaan|kään|ko|kö|han|hän|pa|pä)*$"
 _FINNISH = re.compile(rf"(d(?=en{_AFTER})|tt(?=en{_AFTER})|s(?=iin{_AFTER})|s(?=een{_AFTER}))")
 _DOUBLED = re.compile(r"([bcdfghjklmnpqrstvwxz])\1([aeiouyäö]*)$")
 
 
-def _find_strange(word: str, letters: str, free: str) -> tuple[str, str]:
-    """What is no letter was a consonant; each gets one of those free that is not in the word."""
-    strange = (sign for sign in dict.fromkeys(word) if sign not in letters)
-    pairs = list(zip(strange, (letter for letter in free if letter not in word), strict=False))
+def _find_symbols(word: str, letters: str, free: str) -> tuple[str, str]:
+    """Return characters that are no letters, which were consonants, and letters in their place."""
+    symbols = (sign for sign in dict.fromkeys(word) if sign not in letters)
+    pairs = list(zip(symbols, (letter for letter in free if letter not in word), strict=False))
     return "".join(here for here, _ in pairs), "".join(there for _, there in pairs)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _FINNISH_SIGNS = f"{_LETTERS}äö", "bcfgrvwx"
-"""The letters, and the consonants that no ending has and before which nothing is cut."""
+"""Letters, and consonants that occur in no ending and before no ending."""
 _DANISH_SIGNS = f"{_LETTERS}æøå", "qwx"
 
 
 def _rewrite_finnish(word: str) -> str:
     marked = _FINNISH.sub(lambda found: "qz"[: len(found[1])], word)
-    return marked.translate(str.maketrans(*_find_strange(word, *_FINNISH_SIGNS)))
+    return marked.translate(str.maketrans(*_find_symbols(word, *_FINNISH_SIGNS)))
 
 
 def _restore_finnish(word: str, stem: str) -> str:
-    strange, letters = _find_strange(word, *_FINNISH_SIGNS)
-    stem = stem.translate(str.maketrans(letters, strange))
+    symbols, letters = _find_symbols(word, *_FINNISH_SIGNS)
+    stem = stem.translate(str.maketrans(letters, symbols))
     found = _FINNISH.search(word)
     if found is None or "q" not in stem:
         return stem
@@ -182,12 +182,12 @@ def _restore_finnish(word: str, stem: str) -> str:
 
 
 def _rewrite_danish(word: str) -> str:
-    return word.translate(str.maketrans(*_find_strange(word, *_DANISH_SIGNS)))
+    return word.translate(str.maketrans(*_find_symbols(word, *_DANISH_SIGNS)))
 
 
 def _restore_danish(word: str, stem: str) -> str:
-    strange, letters = _find_strange(word, *_DANISH_SIGNS)
-    return stem.translate(str.maketrans(letters, strange))
+    symbols, letters = _find_symbols(word, *_DANISH_SIGNS)
+    return stem.translate(str.maketrans(letters, symbols))
 
 
 _EARLIER: Mapping[str, _Earlier] = MappingProxyType(

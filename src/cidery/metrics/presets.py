@@ -20,7 +20,7 @@ class Preset:
     metrics: tuple[str, ...]
     """Names, families, and `name:setting=value,…`."""
     note: str = ""
-    """Where it is used."""
+    """Use of the preset."""
 
 
 def _list(*presets: Preset) -> Mapping[str, Preset]:
@@ -31,7 +31,7 @@ PRESETS = _list(
     Preset(
         "coco",
         ("bleu", "meteor", "rouge-l", "cider-d", "spice"),
-        "COCO captions: what papers print; their CIDEr is cider-d",
+        "COCO captions, as papers report them; their CIDEr is cider-d",
     ),
     Preset(
         "nocaps",
@@ -51,14 +51,14 @@ PRESETS = _list(
     Preset(
         "vlm",
         ("chair", "cider-r", "meteor", "bertscore-recall", "consensus"),
-        "paragraphs of vision-language models against sentences: objects, and what survives length",
+        "paragraphs of vision-language models: objects, and metrics robust to length",
     ),
 )
-"""The presets of cidery, by name."""
+"""Presets of cidery, by name."""
 
 
 def get_preset(name: str) -> Preset:
-    """Return a preset by name, or from a TOML file: `ours.toml`, or `ours.toml:short` of several.
+    """Return a preset by name, or from a TOML file: `presets.toml` or `presets.toml:short`.
 
     ```python
     get_preset("nocaps").metrics   # ("bleu-1", "bleu-4", "meteor", "rouge-l", "cider-d", "spice")
@@ -69,12 +69,12 @@ def get_preset(name: str) -> Preset:
     path, ending, chosen = name.rpartition(".toml")
     if not ending or (chosen and not chosen.startswith(":")):
         raise SettingError(
-            f"unknown preset {name!r}; known: {', '.join(PRESETS)}, or a file, ours.toml"
+            f"unknown preset {name!r}; known: {', '.join(PRESETS)}, or a file, presets.toml"
         )
     found = read_presets(path + ending)
     if not chosen and len(found) > 1:
         raise SettingError(
-            f"{path + ending} has several presets: say {path}.toml:{next(iter(found))}"
+            f"{path + ending} has several presets; name one: {path}.toml:{next(iter(found))}"
         )
     wanted = chosen[1:] if chosen else next(iter(found))
     if wanted not in found:
@@ -87,12 +87,12 @@ def read_presets(path: str) -> dict[str, Preset]:
     try:
         content = parse_toml(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise SettingError(f"no file of presets {path!r}") from None
+        raise SettingError(f"preset file not found: {path}") from None
     except (TomlError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not TOML: {error}") from None
     found = {name: _read(path, name, table) for name, table in content.items()}
     if not found:
-        raise DataError(f"{path}: expected a table for each preset, such as [ours], found none")
+        raise DataError(f"{path}: expected a table for each preset, such as [main], found none")
     return found
 
 

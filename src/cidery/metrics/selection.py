@@ -1,4 +1,4 @@
-"""get_metrics(): from names, settings, objects and functions to metrics with labels."""
+"""get_metrics(): metrics by label, from names, settings, objects and functions."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ def get_metrics(
 ) -> dict[str, Metric]:
     """Return metrics by label.
 
-    Labels are chosen so that two runs cannot be confused:
+    Labels are unique:
 
-    - a name keeps itself, and settings that were asked for: `cider-d:n=3,sigma=4`, in the order of
-      the metric's fields;
-    - a metric object has its name; where another metric of that name was asked for too, the
-      settings that tell them apart are added;
-    - a function has its own name;
-    - the keys of a mapping are labels.
+    - a name is its own label, with the settings that were passed: `cider-d:n=3,sigma=4`, in the
+      order of the metric's fields;
+    - a metric object has its name as label; if several metrics have that name, the settings in
+      which they differ are added;
+    - a function has its name as label;
+    - a mapping has its keys as labels.
 
-    A metric that is asked for twice is there once.
+    Duplicate metrics are dropped.
 
     Args:
         metrics: names, families, `name:setting=value,…`, Metric objects, functions
             `f(candidate, references) -> float`, or a mapping of labels to these.
-        faithful: for those given by name that know both modes; it does not enter labels.
-        language: for those given by name: the stemmer of that language, or none, where they stem,
-            and what else goes with it, such as stop words.
-        preset: a list of metrics by name, such as `"coco"`, or in a TOML file, `"ours.toml"`;
+        faithful: `"coco"` or `"paper"` for metrics given by name that support both; not part of
+            labels.
+        language: language of metrics given by name: its stemmer, stop words and other settings.
+        preset: name of a list of metrics, such as `"coco"`, or a TOML file, `"presets.toml"`;
             `metrics` are added to it.
 
     ```python
@@ -63,7 +63,7 @@ def get_metrics(
     else:
         labeled = _label(_find_all(metrics, common))
     if not labeled:
-        raise SettingError("no metrics were asked for")
+        raise SettingError("no metrics given")
     return labeled
 
 
@@ -79,13 +79,13 @@ def _join(named: Sequence[str], metrics: MetricsLike) -> MetricsLike:
 
 @dataclasses.dataclass(frozen=True)
 class _Common:
-    """What all metrics given by name are set to, unless something else is asked for."""
+    """Settings of all metrics given by name, unless they have their own."""
 
     faithful: Faithful | None
     language: Language | None
 
     def choose(self, metric: Metric) -> dict[str, Any]:
-        """Return the settings that a metric has."""
+        """Return those that a metric has."""
         settings: dict[str, Any] = {} if self.faithful is None else {"faithful": self.faithful}
         if self.language is not None:
             settings |= metric.language_settings(self.language)
@@ -94,15 +94,15 @@ class _Common:
 
 
 def list_metrics() -> tuple[dict[str, Metric], list[PluginError]]:
-    """Return every metric by name, also those of other packages, and what keeps some from use."""
+    """Return all metrics by name, including plugins, and the errors of plugins that failed."""
     found: dict[str, Metric] = dict(METRICS)
     problems: list[PluginError] = []
     for plugin in list_plugins("metric"):
         if plugin.name in METRICS or plugin.name in FAMILIES:
-            problems.append(plugin.fail("is not used: cidery has this name itself"))
+            problems.append(plugin.fail("is not used: cidery has a metric of this name"))
         elif plugin.name not in found:
             try:
-                found[plugin.name] = _find_foreign(plugin.name)
+                found[plugin.name] = _load_plugin_metric(plugin.name)
             except PluginError as error:
                 problems.append(error)
     return found, list({str(problem): problem for problem in problems}.values())
@@ -110,11 +110,11 @@ def list_metrics() -> tuple[dict[str, Metric], list[PluginError]]:
 
 @dataclasses.dataclass(frozen=True)
 class _Request:
-    """A metric that was asked for."""
+    """A requested metric."""
 
     metric: Metric
     label: str | None
-    """None: its name, and what tells it apart from others of that name."""
+    """None: its name, and the settings in which it differs from others of that name."""
 
 
 def _find_all(metrics: MetricLike | Iterable[MetricLike], common: _Common) -> list[_Request]:
@@ -132,10 +132,12 @@ def _find_all(metrics: MetricLike | Iterable[MetricLike], common: _Common) -> li
 
 def _find_one(label: str, given: MetricLike, common: _Common) -> Metric:
     if not isinstance(label, str):
-        raise SettingError(f"the label of a metric is text, not {label!r}")
+        raise SettingError(f"the label of a metric must be a string, not {label!r}")
     found = _find(given, common)
     if len(found) > 1:
-        raise SettingError(f"{label!r} names {given!r}, which is {len(found)} metrics")
+        raise SettingError(
+            f"{label!r}: {given!r} is a family of {len(found)} metrics; pass one of them"
+        )
     return found[0].metric
 
 
@@ -152,30 +154,32 @@ def _find(given: MetricLike, common: _Common) -> list[_Request]:
 
 
 def _wrong_kind(given: object) -> SettingError:
-    return SettingError(f"a metric is a name, a Metric or a function, not {type(given).__name__}")
+    return SettingError(
+        f"a metric must be a name, a Metric or a function, not {type(given).__name__}"
+    )
 
 
 def _find_named(given: str, common: _Common) -> list[_Request]:
     name, pairs = split_settings(given)
     requests = []
     for member in FAMILIES.get(name, (name,)):
-        metric = METRICS[member] if member in METRICS else _find_foreign(member)
+        metric = METRICS[member] if member in METRICS else _load_plugin_metric(member)
         if pairs and isinstance(metric, FunctionMetric):
             raise SettingError(f"{metric.name} is a function and has no settings")
-        asked = parse_settings(metric, pairs)
+        own = parse_settings(metric, pairs)
         shared = common.choose(metric)
-        if asked or shared:
-            metric = _vary(metric, shared | asked)
+        if own or shared:
+            metric = _replace(metric, shared | own)
         if metric.name != member:
-            raise SettingError(f"{given!r} is {metric.name!r}: ask for that by its name")
-        order = [f.name for f in dataclasses.fields(metric) if f.name in asked]
-        label = _add_settings(member, {key: format_setting(asked[key]) for key in order})
+            raise SettingError(f"{given!r} is {metric.name!r}; use that name")
+        order = [f.name for f in dataclasses.fields(metric) if f.name in own]
+        label = _add_settings(member, {key: format_setting(own[key]) for key in order})
         requests.append(_Request(metric, label))
     return requests
 
 
-def _find_foreign(name: str) -> Metric:
-    """Return the metric that another package adds under that name."""
+def _load_plugin_metric(name: str) -> Metric:
+    """Return the metric that a plugin registers under that name."""
     loaded = load_plugin("metric", name)
     if loaded is None:
         known = ", ".join([*list_names("metric", METRICS), *FAMILIES])
@@ -189,7 +193,7 @@ def _read_plugin(loaded: LoadedPlugin) -> Metric:
         try:
             variants: Sequence[Metric] = value.variants()
         except Exception as error:
-            raise plugin.fail(f"cannot be made: {type(error).__name__}: {error}") from error
+            raise plugin.fail(f"cannot be created: {type(error).__name__}: {error}") from error
     elif isinstance(value, Metric):
         variants = [value]
     elif callable(value):
@@ -202,7 +206,7 @@ def _read_plugin(loaded: LoadedPlugin) -> Metric:
         if metric.name == plugin.name:
             return metric
     names = " or ".join(repr(metric.name) for metric in variants)
-    raise plugin.fail(f"calls itself {names}; the entry point must have the same name")
+    raise plugin.fail(f"has the name {names}; the entry point must have the same name")
 
 
 def is_built_in(metric: object) -> bool:
@@ -236,19 +240,19 @@ def find_metric_module(metric: Metric) -> str:
     return type(metric).__module__
 
 
-def _vary(metric: Metric, changes: Mapping[str, Any]) -> Metric:
-    """Like dataclasses.replace, but settings that were not chosen follow the ones that were."""
+def _replace(metric: Metric, changes: Mapping[str, Any]) -> Metric:
+    """Return the metric with other settings; unset ones are derived anew from these."""
     kind = type(metric)
-    default = kind() if _needs_nothing(kind) else None
-    kept = {
+    default = kind() if _has_defaults(kind) else None
+    changed = {
         f.name: getattr(metric, f.name)
         for f in dataclasses.fields(metric)
         if f.init and (default is None or getattr(default, f.name) != getattr(metric, f.name))
     }
-    return kind(**(kept | dict(changes)))
+    return kind(**(changed | dict(changes)))
 
 
-def _needs_nothing(kind: type[Metric]) -> bool:
+def _has_defaults(kind: type[Metric]) -> bool:
     return all(
         f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
         for f in dataclasses.fields(kind)
@@ -264,7 +268,7 @@ def _label(requests: Sequence[_Request]) -> dict[str, Metric]:
         label = request.label or _add_settings(metric.name, _find_differences(metric, others))
         if label in labeled:
             raise SettingError(
-                f"two metrics are called {label!r}; pass a dict of labels and metrics to name them"
+                f"two metrics have the label {label!r}; pass a dict of labels and metrics"
             )
         labeled[label] = metric
     return labeled

@@ -1,4 +1,4 @@
-"""The number of different words in all candidates, as the DCASE challenge reports it."""
+"""Vocabulary size of the candidates, as the DCASE challenge reports it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cidery.statistics import Floats
 
 @dataclass(frozen=True)
 class Vocabulary(Metric):
-    """The number of different words that the candidates use together; 0 and above.
+    """Number of distinct words in all candidates; 0 and above.
 
     |∪_c words(c)|, as the DCASE challenge and aac-metrics report it. A word that n captions have
-    counts 1/n for each of them, so that a caption's score is its share of the vocabulary, and the
-    shares of all captions sum to it. It judges no caption, and it grows with their number.
+    counts 1/n for each of them, so that the scores of all captions sum to the vocabulary size. It
+    does not measure quality, and it grows with the number of captions.
 
     ```python
     cidery.score(["a dog", "a cat"], [["dogs"], ["cats"]], "vocab").corpus["vocab"]   # 3.0
@@ -32,11 +32,11 @@ class Vocabulary(Metric):
     needs = Needs(all_candidates=True)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
-        """Take nothing of the references: they are not looked at."""
+        """Ignore the references."""
         return _PreparedVocabulary()
 
     def pool(self, sums: Floats, count: Floats) -> Floats:
-        """Return the sums of shares, rid of what rounding has added to them."""
+        """Return the sums, without rounding errors."""
         return np.where(count > 0, np.round(sums[..., 0], 6), np.nan)
 
 

@@ -75,7 +75,7 @@ class Bleu(Metric):
         return max(self.n, 4)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         order = self._rows_order
         return _PreparedBleu.build(
             self, references, work, "bleu", order, self.reference_length, order=order

@@ -313,7 +313,7 @@ class Cider(_CiderFamily):
         return [float(w) for w in self.weights]
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         return self._prepare(
             references,
             work,
@@ -344,7 +344,7 @@ class CiderD(_CiderFamily):
     name = "cider-d"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         return self._prepare(
             references,
             work,
@@ -379,7 +379,7 @@ class CiderR(_CiderFamily):
     name = "cider-r"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         coco = self.faithful == "coco"
         return self._prepare(
             references,

@@ -137,7 +137,7 @@ class RougeL(_ByReference):
         super().__post_init__()
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         coco = self.faithful == "coco"
         # coco-caption's ROUGE splits at ASCII blanks only, unlike its BLEU and CIDEr.
         form = TOKENS if coco else SPLIT
@@ -169,7 +169,7 @@ class RougeW(_ByReference):
     name = "rouge-w"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         return _PreparedByReference.build(self, references, work, "rouge_w", float(self.weight))
 
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
@@ -209,7 +209,7 @@ class RougeS(_ByReference):
     name = "rouge-s"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         skip = -1 if self.skip is None else self.skip
         return _PreparedByReference.build(self, references, work, "rouge_s", skip)
 
@@ -261,7 +261,7 @@ class RougeN(Metric):
         return f"rouge-{self.n}"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready."""
+        """Prepare the references."""
         return _PreparedRougeN.build(self, references, work, "rouge_n", self.n, order=self.n)
 
 
