@@ -326,14 +326,14 @@ class TestModel:
     @pytest.mark.usefixtures("clip")
     def test_what_is_missing(self, folder: Path, tmp_path: Path) -> None:
         model = str(folder / "model")
-        with pytest.raises(DataError, match="holds no file of 1 of 1 images, such as 'z'"):
+        with pytest.raises(DataError, match="has no files for 1 of 1 images, such as 'z'"):
             cidery.score(
                 {"z": "a dog"},
                 {"z": ["a dog"]},
                 [cidery.ClipScore(model=model, images=str(folder / "images"))],
             )
         wide = cidery.ImageFeatures.build(["a.jpg"], [[1.0, 0.0, 0.0]])
-        with pytest.raises(DataError, match=r"3 numbers for each image, the model in .* gives 16"):
+        with pytest.raises(DataError, match=r"vectors of width 3, the model .* of 16"):
             cidery.score(
                 {"a.jpg": "a dog"}, {"a.jpg": ["x"]}, [cidery.ClipScore(features=wide, model=model)]
             )

@@ -271,8 +271,8 @@ class TestExplain:
     def test_tells_faults_and_words(self, consensus: Any) -> None:
         found = explain_one(consensus, "a puppy puppy sleeps on the", DOG[:1])
         notes = [span.note for span in found.spans]
-        assert "said too often" not in notes[1] and "said too often" in notes[2]
-        assert "no end" in notes[-1]
+        assert "repeated" not in notes[1] and "repeated" in notes[2]
+        assert "incomplete end" in notes[-1]
         assert found.spans[2].value < found.spans[1].value
         missing = [found.references[0][s.start : s.end] for s in found.reference_spans[0]]
         assert missing == ["sofa"]
@@ -281,7 +281,7 @@ class TestExplain:
     def test_odd_neighbors_bear_what_they_cost(self, consensus: Any) -> None:
         found = explain_one(consensus, "a dog the on sofa", DOG)
         assert found.parts["oddity"] > 0
-        assert [("odd neighbors" in span.note) for span in found.spans] == [
+        assert [("rare pair" in span.note) for span in found.spans] == [
             *(False, True, True, True, False)  # dog the, the on
         ]
 

@@ -155,7 +155,7 @@ def test_some_languages_need_no_data(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"language": "it", "table": "it.table"}, "METEOR has no paraphrases for 'it'"),
         ({"language": "it", "function_words": "own"}, "no function words for 'it'"),
         ({"function_words": "all"}, "function_words must be one of english, own"),
-        ({"language": "de", "function_words": "own", "table": "x"}, "the table has those it was compiled with"),
+        ({"language": "de", "function_words": "own", "table": "x"}, "those it was compiled with"),
     ],
 )
 def test_settings_that_do_not_fit(settings: Any, message: str) -> None:
@@ -164,7 +164,7 @@ def test_settings_that_do_not_fit(settings: Any, message: str) -> None:
 
 
 def test_two_languages_at_once_are_refused(meteor_data: Path) -> None:
-    with pytest.raises(SettingError, match="set to the language 'fr', but the language asked for"):
+    with pytest.raises(SettingError, match="has the language 'fr', but the pipeline has 'de'"):
         cidery.score(CANDIDATES, REFERENCES, [cidery.Meteor(language="fr")], language="de")
 
 

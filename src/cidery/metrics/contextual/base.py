@@ -1,4 +1,4 @@
-"""What metrics on language models share: the encoder, its layer, the tokens of captions."""
+"""Base classes of metrics on language models: encoder, layer, tokens of captions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Contextual(Metric):
-    """A metric that sees captions through a language model."""
+    """A metric that uses a language model."""
 
     encoder: EncoderLike = "minilm"
     """`minilm`, `mpnet`, the path of a model folder, or a function."""
     device: str = "cpu"
-    """`cpu` (the native core), `torch`, or a device that torch knows."""
+    """`cpu` (the native core), `torch`, or a device of torch."""
     keep: bool = False
-    """Whether to keep vectors in the user's cache directory for the next time."""
+    """True: vectors are stored in the user's cache directory."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,7 +43,7 @@ class Contextual(Metric):
             object.__setattr__(self, "encoder", os.fspath(self.encoder))
 
     def open_encoder(self) -> Encoder:
-        """Return the encoder; DataError says how to get one that is not here."""
+        """Return the encoder; raise a DataError with instructions if it is not installed."""
         return get_encoder(self.encoder, self.device, self.keep)
 
     @property
@@ -55,14 +55,14 @@ class Contextual(Metric):
         return Needs("contextual", files={"encoder": str(self.encoder)} if is_folder else {})
 
     def settings(self) -> dict[str, str]:
-        """Return what the signature says; a folder goes by its name, a function by its own."""
+        """Return the settings for signatures, with the name of the folder or function."""
         settings = super().settings()
         settings.pop("keep", None)
         settings["encoder"] = name_encoder(self.encoder)
         return settings
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the weights, what computes, and when captions are split."""
+        """Return the digest of the weights, the kernel, and the length of split captions."""
         encoder = self.open_encoder()
         window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
         return {"weights": encoder.fingerprint, "kernel": encoder.kernel} | window
@@ -73,33 +73,33 @@ class ByToken(Contextual):
     """A metric that compares tokens in one layer of a language model."""
 
     layer: int | None = None
-    """Of the encoder; 0 are the embeddings below the first, None: the one found best for it."""
+    """Layer of the encoder; 0: the embeddings. Default: the recommended layer of the encoder."""
 
     def data_settings(self) -> dict[str, str]:
-        """Return the layer, the digest of the encoder's weights, and what computes."""
+        """Return the layer, the digest of the weights, and the kernel."""
         layer = self.choose_layer(self.open_encoder())
         return {"layer": str(layer)} | super().data_settings()
 
     def choose_layer(self, encoder: Encoder) -> int | None:
-        """Return the layer asked for, or the one found best for this encoder."""
+        """Return the layer that is set, or the recommended one of the encoder."""
         return choose_layer(encoder, self.layer)
 
     def read_tokens(
         self, encoder: Encoder, captions: TokenizedCaptions, work: Workspace
     ) -> TokenStates:
-        """Return the captions' tokens; metrics with the same encoder and layer share them."""
+        """Return the tokens of captions, shared by metrics with the same encoder and layer."""
         return work.once(encode, encoder, captions, self.choose_layer(encoder))
 
 
 def encode(
     work: Workspace, encoder: Encoder, captions: TokenizedCaptions, layer: int | None
 ) -> TokenStates:
-    """Return the captions' tokens in that layer."""
+    """Return the tokens of captions in a layer."""
     return encoder.tokens(captions.texts, layer, work.threads)
 
 
 def rows_by_image(images: Images) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield each image with the captions that describe it."""
+    """Yield each image with the indexes of its captions."""
     order = np.argsort(images, kind="stable")
     distinct, starts = np.unique(images[order], return_index=True)
     yield from zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
@@ -107,19 +107,19 @@ def rows_by_image(images: Images) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
 @dataclass(frozen=True, eq=False)
 class CaptionCounts:
-    """In how many captions each token occurs."""
+    """Number of captions in which each token occurs."""
 
     ids: NDArray[np.int64]
-    """The tokens that occur, sorted."""
+    """Tokens, sorted."""
     counts: NDArray[np.int64]
-    """In how many captions each of them does."""
+    """Number of captions of each."""
     captions: int
 
     @classmethod
     def count(
         cls, ids: NDArray[np.int64], captions: Sequence[NDArray[np.int64] | slice]
     ) -> CaptionCounts:
-        """Count the tokens of captions, each given by the places of its ids."""
+        """Count the tokens of captions, each given by the indexes of its ids."""
         distinct, numbers = np.unique(ids, return_inverse=True)
         counts = np.zeros(len(distinct), np.int64)
         for places in captions:
@@ -127,7 +127,7 @@ class CaptionCounts:
         return cls(distinct, counts, len(captions))
 
     def of(self, ids: NDArray[np.int64]) -> Floats:
-        """Return the counts of these tokens; 0 for one that was not seen."""
+        """Return the counts of tokens; 0 for unseen ones."""
         if not len(self.ids):
             return np.zeros(len(ids))
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)

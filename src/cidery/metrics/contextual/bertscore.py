@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MEASURES = ("precision", "recall", "f")
-"""The columns of the rows."""
+"""Columns of the rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BertScore(ByToken):
-    """BERTScore: how close each token is to the nearest token of the other caption; in [-1, 1].
+    """BERTScore: similarity of each token to the nearest token of the other caption; in [-1, 1].
 
     Precision is the mean over the candidate's tokens, recall that over the reference's, F their
-    harmonic mean: Zhang et al., ICLR 2020, equations in section 3. Of several references it takes
-    the highest value, as the package bert_score does, or the mean.
+    harmonic mean: Zhang et al., ICLR 2020, equations in section 3. Of several references, the
+    highest value counts, as in the package bert_score, or the mean.
 
     ```python
     metrics = [BertScore(), BertScore(measure="recall", idf=True)]
@@ -48,14 +48,14 @@ class BertScore(ByToken):
     """
 
     measure: Literal["f", "precision", "recall"] = "f"
-    """`f` is called `bertscore`, the others `bertscore-precision` and `bertscore-recall`."""
+    """`f` has the name `bertscore`, the others `bertscore-precision` and `bertscore-recall`."""
     over: Literal["max", "mean"] = "max"
-    """How the values against several references become one."""
+    """Combination of the values against several references."""
     idf: bool = False
-    """Whether rare tokens weigh more: by the share of all references that they occur in."""
+    """True: tokens are weighted by their inverse document frequency in all references."""
     baseline: str | tuple[float, float, float] | None = None
-    """What unrelated captions score: precision, recall and F, or a file of bert_score's with them
-    for each layer. It becomes 0, and 1 stays 1."""
+    """Precision, recall and F of unrelated captions, or a file of bert_score with them for each
+    layer. Scores are rescaled so that the baseline is 0 and 1 stays 1."""
 
     paper: ClassVar[str] = "Zhang et al. 2020"
     explanation_unit = "word"
@@ -80,7 +80,7 @@ class BertScore(ByToken):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From -1, or what the baseline makes of it, to 1."""
+        """From -1, rescaled by the baseline, to 1."""
         if isinstance(self.baseline, tuple):
             value = self.baseline[MEASURES.index(self.measure)]
             return (-1 - value) / (1 - value), 1.0
@@ -94,7 +94,7 @@ class BertScore(ByToken):
         return replace(needs, files={**needs.files, **own}, all_references=self.idf)
 
     def data_settings(self) -> dict[str, str]:
-        """Return the encoder's digest, the layer, and the baseline that a file gives."""
+        """Return the digest of the encoder, the layer, and the baseline of a file."""
         settings = super().data_settings()
         if isinstance(self.baseline, str):
             values = read_baseline(self.baseline, self.choose_layer(self.open_encoder()))
@@ -141,40 +141,46 @@ class _PreparedBertScore(Prepared):
         shares = []
         for row, image in enumerate(candidates.images.tolist()):
             known = range(offsets[image], offsets[image + 1])
-            said = _Side.read(tokens, row, weights)
-            told = [_Side.read(self.rows.references, i, reference_weights) for i in known]
-            shares.append(self._explain_one(scores[row], said, told))
+            candidate = _Side.read(tokens, row, weights)
+            references = [_Side.read(self.rows.references, i, reference_weights) for i in known]
+            shares.append(self._explain_one(scores[row], candidate, references))
         return shares
 
-    def _explain_one(self, score: float, said: _Side, told: Sequence[_Side]) -> Contributions:
-        found = [_Pair.match(said, other) for other in told]
+    def _explain_one(
+        self, score: float, candidate: _Side, references: Sequence[_Side]
+    ) -> Contributions:
+        found = [_Pair.match(candidate, reference) for reference in references]
         column = MEASURES.index(self.metric.measure)
         scores = np.asarray([self.rows.rescale(pair.scores) for pair in found])
         places = list(range(len(found)))
         if self.metric.over == "max":
             places = [int(scores[:, column].argmax())]
-        values = [0.0] * len(said.words.texts)
-        lacks = [[0.0] * len(other.words.texts) for other in told]
+        values = [0.0] * len(candidate.words.texts)
+        lacks = [[0.0] * len(reference.words.texts) for reference in references]
         for place in places:
             value = float(scores[place, column])
-            gains, losses, ideal = found[place].split(said, told[place], self.metric.measure)
+            gains, losses, ideal = found[place].split(
+                candidate, references[place], self.metric.measure
+            )
             shared = split_score(value, float(self.rows.rescale(ideal)[column]), gains, losses)
             values = [all_ + one / len(places) for all_, one in zip(values, shared, strict=True)]
-            lack = found[place].lack(said, told[place], self.metric.measure)
+            lack = found[place].lack(candidate, references[place], self.metric.measure)
             if lack is not None:
                 lost, best = lack
                 lacked = split_loss(value, float(self.rows.rescale(best)[column]), lost)
                 lacks[place] = [one / len(places) for one in lacked]
         beta = find_beta(self.rows.encoder)
-        nearest = NearestWords.find(said.words, [told[place].words for place in places])
+        nearest = NearestWords.find(candidate.words, [references[place].words for place in places])
         parts = dict(zip(MEASURES[:2], scores[places].mean(axis=0).tolist(), strict=False))
         parts |= {"reference": places[0] + 1.0} if self.metric.over == "max" else {}
         return Contributions(
             score,
-            said.words.spans(values, nearest.notes(beta)),
-            find_missing(said.words, [other.words for other in told], lacks, beta),
+            candidate.words.spans(values, nearest.notes(beta)),
+            find_missing(
+                candidate.words, [reference.words for reference in references], lacks, beta
+            ),
             parts,
-            said.words.is_located and any(values),
+            candidate.words.is_located and any(values),
         )
 
 
@@ -239,7 +245,7 @@ def _measure_rows(work: Workspace, rows: _Rows, candidates: TokenizedCandidates)
 
 @dataclass(frozen=True, eq=False)
 class _References:
-    """The references of one image, their tokens one after another."""
+    """References of one image, with their tokens concatenated."""
 
     directions: Floats
     weights: Floats
@@ -265,7 +271,7 @@ class _References:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """One caption of a comparison: its words, and the directions and weights of its tokens."""
+    """One caption of a comparison: words, and directions and weights of tokens."""
 
     words: CaptionWords
     directions: Floats
@@ -282,49 +288,51 @@ class _Side:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """A caption and one reference: the likeness of each token with the nearest one."""
+    """A caption and a reference: similarity of each token to the nearest one."""
 
     cosines: Floats
     scores: Floats
     """Precision, recall and F."""
 
     @classmethod
-    def match(cls, said: _Side, told: _Side) -> _Pair:
+    def match(cls, candidate: _Side, reference: _Side) -> _Pair:
         starts = np.zeros(1, np.int64)
-        side = _References(told.directions, told.weights, starts)
-        cosines: Floats = said.directions @ told.directions.T
-        return cls(cosines, side.match(said.directions, said.weights)[0])
+        side = _References(reference.directions, reference.weights, starts)
+        cosines: Floats = candidate.directions @ reference.directions.T
+        return cls(cosines, side.match(candidate.directions, candidate.weights)[0])
 
     def split(
-        self, said: _Side, told: _Side, measure: str
+        self, candidate: _Side, reference: _Side, measure: str
     ) -> tuple[list[float], list[float], Floats]:
-        """Return what words gain and lose, and the scores that they would have without losses."""
+        """Return gains and losses of words, and the scores without losses."""
         _, recall, _ = self.scores
         if measure == "recall":  # each reference's token is found by the caption's nearest one
-            gains = np.zeros(len(said.weights))
-            worth = told.weights * np.maximum(0.0, self.cosines.max(axis=0))
+            gains = np.zeros(len(candidate.weights))
+            worth = reference.weights * np.maximum(0.0, self.cosines.max(axis=0))
             np.add.at(gains, self.cosines.argmax(axis=0), worth)
-            gains = np.where(said.weights > 0, gains, 0.0)
-            summed = said.words.sum_tokens(gains.tolist())
+            gains = np.where(candidate.weights > 0, gains, 0.0)
+            summed = candidate.words.sum_tokens(gains.tolist())
             return summed, [0.0] * len(summed), self.scores
         nearest = self.cosines.max(axis=1)
-        gains = said.weights * np.maximum(0.0, nearest)
-        losses = said.weights * (1 - nearest)
+        gains = candidate.weights * np.maximum(0.0, nearest)
+        losses = candidate.weights * (1 - nearest)
         ideal = np.asarray([1.0, recall, _f(1.0, recall)])
         return (
-            said.words.sum_tokens(gains.tolist()),
-            said.words.sum_tokens(losses.tolist()),
+            candidate.words.sum_tokens(gains.tolist()),
+            candidate.words.sum_tokens(losses.tolist()),
             ideal,
         )
 
-    def lack(self, said: _Side, told: _Side, measure: str) -> tuple[list[float], Floats] | None:
-        """Return what the reference's words lack, and the scores with a recall of 1."""
-        if measure == "precision" or not said.weights.any():
+    def lack(
+        self, candidate: _Side, reference: _Side, measure: str
+    ) -> tuple[list[float], Floats] | None:
+        """Return the losses of the reference's words, and the scores with a recall of 1."""
+        if measure == "precision" or not candidate.weights.any():
             return None
-        losses = told.weights * (1 - self.cosines.max(axis=0))
+        losses = reference.weights * (1 - self.cosines.max(axis=0))
         precision = float(self.scores[0])
         ideal = np.asarray([precision, 1.0, _f(precision, 1.0)])
-        return told.words.sum_tokens(losses.tolist()), ideal
+        return reference.words.sum_tokens(losses.tolist()), ideal
 
 
 def _f(precision: float, recall: float) -> float:
@@ -332,7 +340,7 @@ def _f(precision: float, recall: float) -> float:
 
 
 def read_baseline(path: str, layer: int | None) -> tuple[float, float, float]:
-    """Return precision, recall and F of a layer from a file as bert_score keeps it."""
+    """Return precision, recall and F of a layer from a baseline file of bert_score."""
     import csv
 
     with Path(path).open(newline="", encoding="utf-8") as file:

@@ -24,12 +24,12 @@ from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
 
 PARTS = ("image", "reference")
-"""The columns of the rows after the score: the cosines with the image and the best reference."""
+"""Columns of the rows after the score: cosines with the image and the best reference."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where vectors of images and captions come from."""
+    """Source of the vectors of images and captions."""
 
     features: str | ImageFeatures | None
     model: str | None
@@ -39,16 +39,16 @@ class Source:
     keep: bool
 
     def open_features(self) -> ImageFeatures | None:
-        """Return the user's features, None without any."""
+        """Return the features, or None."""
         if self.features is None or isinstance(self.features, ImageFeatures):
             return self.features
         return ImageFeatures.read(self.features)
 
     def open_model(self) -> ClipModel | None:
-        """Return the user's model, None without one."""
+        """Return the model, or None."""
         return None if self.model is None else open_clip(self.model, self.device)
 
-    def see(self, ids: Sequence[ImageId]) -> Floats:
+    def embed_images(self, ids: Sequence[ImageId]) -> Floats:
         """Return float64[ids, width], of length 1."""
         features = self.open_features()
         if features is not None:
@@ -57,13 +57,13 @@ class Source:
         assert model is not None
         assert self.images is not None
         if not Path(self.images).is_dir():
-            raise SettingError(f"no folder of images {self.images!r}")
+            raise SettingError(f"image folder not found: {self.images}")
         files = match_files(list_images(Path(self.images)), ids)
         missing = [image for image, file in zip(ids, files, strict=True) if file is None]
         if missing:
             raise DataError(
-                f"{self.images} holds no file of {len(missing)} of {len(ids)} images, such as "
-                f"{missing[0]!r}; a file may be {missing[0]}.jpg"
+                f"{self.images} has no files for {len(missing)} of {len(ids)} images, such as "
+                f"{missing[0]!r}; expected a file such as {missing[0]}.jpg"
             )
         return _scale(model.embed_images([file for file in files if file is not None], self.keep))
 
@@ -76,8 +76,8 @@ class Source:
         vectors = _scale(model.embed_captions([self.prompt + text for text in texts], self.keep))
         if features is not None and vectors.shape[1] != features.width:
             raise DataError(
-                f"{features.name} has {features.width} numbers for each image, the model in "
-                f"{self.model} gives {vectors.shape[1]}: they are not of the same model"
+                f"{features.name} has vectors of width {features.width}, the model {self.model} of "
+                f"{vectors.shape[1]}; use features of the same model"
             )
         return vectors
 
@@ -91,11 +91,11 @@ def _scale(vectors: np.ndarray) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class ClipScore(Metric):
-    """CLIPScore: how well a caption fits its image, by CLIP; in [0, 2.5], mostly below 1.
+    """CLIPScore: similarity of a caption and its image by CLIP; in [0, 2.5], mostly below 1.
 
     `clipscore` = w·max(cos(caption, image), 0), w = 2.5; `refclipscore` = the harmonic mean of it
-    and max(max_r cos(caption, r), 0): Hessel et al., EMNLP 2021, equations 1 and 2. Vectors are
-    yours: an array of features, or the folder of a CLIP model with a folder of images.
+    and max(max_r cos(caption, r), 0): Hessel et al., EMNLP 2021, equations 1 and 2. The user
+    provides vectors: features, or the folder of a CLIP model with a folder of images.
 
     ```python
     features = cidery.ImageFeatures.build(["a"], [[1, 0]], ["a dog"], [[0.8, 0.6]])
@@ -105,27 +105,27 @@ class ClipScore(Metric):
     """
 
     features: str | ImageFeatures | None = None
-    """Vectors of the images, of captions too if there is no model: a file, a folder, or arrays."""
+    """Vectors of the images, and of captions if there is no model: a file, a folder, or arrays."""
     model: str | None = None
-    """The folder of a CLIP model, as Hugging Face lays it out."""
+    """Folder of a CLIP model in the layout of Hugging Face."""
     images: str | None = None
-    """The folder of the images, for the model; not needed where their features are given."""
+    """Folder of the images, for the model; not needed with features."""
     prompt: str = "A photo depicts "
-    """What the model reads before each caption; the authors' own."""
+    """Text before each caption; by default that of the authors."""
     weight: float = 2.5
-    """w, which stretches cosines to a wider range."""
+    """w: factor of the cosine."""
     references: bool = False
-    """Whether the best reference counts too: `refclipscore`."""
+    """True: the best reference counts too, `refclipscore`."""
     device: str = "cpu"
-    """`cpu`, `torch` (a graphics card if there is one), or a device that torch knows."""
+    """`cpu`, `torch` (a GPU if there is one), or a device of torch."""
     keep: bool = False
-    """Whether to keep vectors in the user's cache directory for the next time."""
+    """True: vectors are stored in the user's cache directory."""
 
     paper: ClassVar[str] = "Hessel et al. 2021"
 
     @classmethod
     def variants(cls) -> Sequence[Metric]:
-        """Return the one without references and the one with them."""
+        """Return the variants without and with references."""
         return cls(), cls(references=True)
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ class ClipScore(Metric):
                 object.__setattr__(self, name, os.fspath(value))
         require(
             self.images is None or self.features is None,
-            "pass features= or images=, not both: both say what the images look like",
+            "pass features= or images=, not both",
         )
         if self.prompt and not self.prompt.endswith(" "):
             object.__setattr__(self, "prompt", f"{self.prompt} ")
@@ -148,7 +148,7 @@ class ClipScore(Metric):
 
     @property
     def range(self) -> tuple[float, float]:
-        """From 0 to what a cosine of 1 gives."""
+        """From 0 to the score of a cosine of 1."""
         return 0.0, 2 * self.weight / (self.weight + 1) if self.references else self.weight
 
     @property
@@ -166,7 +166,7 @@ class ClipScore(Metric):
 
     @property
     def source(self) -> Source:
-        """Where vectors come from."""
+        """Source of the vectors."""
         if self.needs.settings is not None:
             raise SettingError(
                 f"{self.name} compares captions with images: it needs {self.needs.settings}, such "
@@ -175,7 +175,7 @@ class ClipScore(Metric):
         return Source(self.features, self.model, self.images, self.prompt, self.device, self.keep)
 
     def settings(self) -> dict[str, str]:
-        """Return what the signature says; files and folders go by their names."""
+        """Return the settings for signatures, with the names of files and folders."""
         settings = super().settings()
         for name in ("keep", "device"):
             settings.pop(name)
@@ -190,7 +190,7 @@ class ClipScore(Metric):
         return settings
 
     def data_settings(self) -> dict[str, str]:
-        """Return digests of the features and of the model's weights, and what computes."""
+        """Return digests of the features and of the model's weights, and the kernel."""
         source = self.source
         found = {}
         features, model = source.open_features(), source.open_model()
@@ -204,9 +204,9 @@ class ClipScore(Metric):
         return found
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Find the vectors of the images and, if they count, of the references."""
+        """Return the vectors of the images and, with `references`, of the references."""
         source = self.source
-        seen = work.once(_see, source, references)
+        seen = work.once(_embed_images, source, references)
         known = None
         if self.references:
             vectors = work.once(_read, source, references.captions)
@@ -217,7 +217,7 @@ class ClipScore(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class PacScore(ClipScore):
-    """PAC-S: CLIPScore with w = 2, for a CLIP trained to tell right captions from wrong ones.
+    """PAC-S: CLIPScore with w = 2, for a CLIP trained with positive-augmented captions.
 
     `pac-s` and `ref-pac-s`: Sarto et al., CVPR 2023, equations 5 and 6; in [0, 2].
 
@@ -229,7 +229,7 @@ class PacScore(ClipScore):
     """
 
     weight: float = 2.0
-    """w, which stretches cosines to a wider range."""
+    """w: factor of the cosine."""
 
     paper: ClassVar[str] = "Sarto et al. 2023"
 
@@ -251,10 +251,10 @@ class _PreparedClip(Prepared):
         """Return the score and its parts: float64[captions, 3]."""
         vectors = work.once(_read, self.metric.source, candidates.captions)
         if vectors.shape[1] != self.images.shape[1]:
-            raise DataError("images and captions have vectors of different models")
+            raise DataError("the vectors of images and captions have different widths")
         rows = np.zeros((len(candidates), 1 + len(PARTS)))
         rows[:, 1] = (vectors * self.images[candidates.images]).sum(axis=1)
-        # A cosine is at most 1; rounding may give a little more.
+        # Rounding may give a cosine slightly above 1.
         rows[:, 0] = self.metric.weight * np.clip(rows[:, 1], 0, 1)
         if self.references is not None:
             for row, image in enumerate(candidates.images.tolist()):
@@ -267,18 +267,18 @@ class _PreparedClip(Prepared):
 
 
 def _hash_folder(files: Sequence[Path]) -> str:
-    """Return a digest of the files' names and sizes; reading all of them would take too long."""
+    """Return a digest of the files' names and sizes, which is faster than of their content."""
     listed = "\n".join(f"{file.name} {file.stat().st_size}" for file in files)
     return sha256(listed.encode(errors="surrogateescape")).hexdigest()[:12]
 
 
-def _see(work: Workspace, source: Source, references: TokenizedReferences) -> Floats:  # noqa: ARG001
+def _embed_images(work: Workspace, source: Source, references: TokenizedReferences) -> Floats:  # noqa: ARG001
     if not references.images:
         raise SettingError(
-            "images are found by id, and these captions have none: leave out metrics that compare "
-            "captions with images"
+            "metrics that compare captions with images need image ids; pass captions by id, or "
+            "remove these metrics"
         )
-    return source.see(references.images)
+    return source.embed_images(references.images)
 
 
 def _read(work: Workspace, source: Source, captions: TokenizedCaptions) -> Floats:  # noqa: ARG001

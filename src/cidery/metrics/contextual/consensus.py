@@ -1,4 +1,4 @@
-"""consensus: is a caption something that people say, and does it say what they say?"""
+"""consensus: similarity of a caption to its references in meaning and detail."""
 
 from __future__ import annotations
 
@@ -52,34 +52,34 @@ PARTS = (
     "dangling",
     "oddity",
 )
-"""The columns of the rows after the score."""
+"""Columns of the rows after the score."""
 EDITION = "2"
-"""Scores of another edition are other numbers: signatures name it."""
+"""Edition of the metric, in signatures: scores of different editions cannot be compared."""
 CONE, MEAN, PRECISION = 0.5, 0.25, 0.25
-"""The powers of three likenesses in closeness, their geometric mean."""
-MOST_TOGETHER = 8
-"""More references than this are cut into groups: among many vectors nearly all have a near one."""
-GROUP = 5
-"""About how many references a group has."""
-LEAST_AGREEMENT = 0.25
-"""References that agree less were hardly written of one image: no caption gains by that."""
-LEAST = 1e-6
-"""Added to weights of tokens, so that there is a mean where none has any."""
+"""Exponents of the three similarities in their weighted geometric mean, closeness."""
+MAX_GROUP = 8
+"""Maximum number of references in one group: with many vectors, any caption has a near one."""
+GROUP_SIZE = 5
+"""Approximate size of the groups of more references."""
+MIN_AGREEMENT = 0.25
+"""Lower limit of agreement: references that agree less are hardly of one image."""
+EPSILON = 1e-6
+"""Added to the weights of tokens, so that their sum is above 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Consensus(ByToken):
-    """How near a caption is to what its references say, and how much of it it says; [0, 1].
+    """Similarity of a caption to its references in meaning and detail; in [0, 1].
 
     √(close·(1 + close·(1.5·recall - 0.7·short))/2.5 / agreement^0.4
     · (1 - 0.3·repetition) · (1 - 0.3·dangling) · (1 - 0.25·oddity))
 
     close is cone^0.5·mean^0.25·precision^0.25: the highest cosine of the caption's embedding and a
-    blend of the references', the mean of its cosines with them, and how near its tokens are to
-    theirs. recall is how near their tokens are to its own, short how much less it tells, agreement
-    how near references are to each other; the others are faults of wording. Vectors are changed by
-    a lens, a map learned from people's judgments. docs/metrics/consensus.md defines each and tells
-    how they were chosen.
+    blend of the references' embeddings, the mean of its cosines with them, and the similarity of
+    its tokens to theirs. recall is the similarity of their tokens to its own, short the lack of
+    information, agreement the similarity of references to each other; the others are faults of
+    wording. Vectors are transformed by a lens, a map learned from human judgments.
+    docs/metrics/consensus.md defines each term and the choice of constants.
 
     ```python
     cidery.score(candidates, references, metrics=[Consensus(), Consensus(encoder="mpnet")])
@@ -87,22 +87,22 @@ class Consensus(ByToken):
     """
 
     recall: Annotated[float, Interval(0, 10)] = 1.5
-    """The weight of recall."""
+    """Weight of recall."""
     brevity: Proportion = 0.7
-    """The weight of telling less than the references."""
+    """Weight of having less information than the references."""
     rarity: Proportion = 1.0
-    """The power of a word's rarity in its weight; 0: all words weigh the same."""
+    """Exponent of a word's rarity in its weight; 0: all words have the same weight."""
     agreement: Proportion = 0.4
-    """The power of the references' agreement, by which a score is divided."""
+    """Exponent of the references' agreement, by which the score is divided."""
     repetition: Proportion = 0.3
-    """The weight of words said more often than in any reference."""
+    """Weight of words that occur more often than in any reference."""
     dangling: Proportion = 0.3
-    """The weight of an end like `in the`."""
+    """Weight of an incomplete end such as `in the`."""
     oddity: Proportion = 0.25
-    """The weight of neighbors that hardly ever stand side by side."""
+    """Weight of pairs of adjacent words that are rare."""
     lens: bool = True
-    """Whether vectors are changed by their encoder's lens, a map learned from people's judgments;
-    only minilm and mpnet have one."""
+    """True: vectors are transformed by the encoder's lens, a map learned from human judgments; only
+    minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
     name = "consensus"
@@ -110,7 +110,7 @@ class Consensus(ByToken):
 
     @classmethod
     def language_settings(cls, language: Language) -> dict[str, Any]:
-        """Return what knows English, turned off for other languages."""
+        """Return the settings that disable rules of English, for other languages."""
         return {} if language.code == "en" else {"rarity": 0.0, "dangling": 0.0, "oddity": 0.0}
 
     @property
@@ -121,7 +121,7 @@ class Consensus(ByToken):
         return replace(super().needs, language="en" if is_english else None)
 
     def data_settings(self) -> dict[str, str]:
-        """Return the edition, the layers, and the digests of the encoder's weights and its lens."""
+        """Return the edition, the layers, and the digests of the weights and the lens."""
         encoder = self.open_encoder()
         lens, words = self.choose_lens(encoder), choose_word_layer(encoder, self.layer)
         return (
@@ -132,19 +132,19 @@ class Consensus(ByToken):
         )
 
     def choose_lens(self, encoder: Encoder) -> Lens | None:
-        """Return the encoder's lens, None without one; lenses are for the last layer."""
+        """Return the encoder's lens or None; lenses are for the last layer."""
         is_last = self.choose_layer(encoder) in (None, encoder.layers)
         return find_lens(encoder) if self.lens and is_last else None
 
     def read(self, captions: TokenizedCaptions, work: Workspace) -> EncodedCaptions:
-        """Return the captions as vectors of the encoder, changed by its lens."""
+        """Return the vectors of captions, transformed by the lens."""
         encoder = self.open_encoder()
         words = work.once(encode, encoder, captions, choose_word_layer(encoder, self.layer))
         states = self.read_tokens(encoder, captions, work)
         return EncodedCaptions(words, states, self.choose_lens(encoder), self.rarity)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Encode the references and read their wording."""
+        """Encode the references and collect their wording."""
         encoded = self.read(references.captions, work)
         words = references.captions.captions.tokens()
         offsets = references.image_offsets.tolist()
@@ -164,10 +164,10 @@ class Consensus(ByToken):
             * max(0.0, likeness.precision) ** PRECISION
         )
         detail = self.recall * likeness.recall - self.brevity * short
-        # Detail counts as far as a caption is close: what is missing says nothing of another image.
+        # Detail counts in proportion to closeness: details of another image are irrelevant.
         alike = close * max(0.0, 1 + close * detail) / (1 + self.recall)
-        expected = max(likeness.agreement, LEAST_AGREEMENT) ** self.agreement
-        # More may be told than by a caption that equals its only reference.
+        expected = max(likeness.agreement, MIN_AGREEMENT) ** self.agreement
+        # A caption can have more information than its only reference.
         score = min(1.0, math.sqrt(alike / expected)) * math.prod(self.find_factors(faults))
         return [
             score,
@@ -183,7 +183,7 @@ class Consensus(ByToken):
         ]
 
     def find_factors(self, faults: Faults) -> tuple[float, float, float]:
-        """Return what share of the score repetition, end and odd neighbors leave, each."""
+        """Return the factors of the score by repetition, end and rare pairs."""
         return (
             math.sqrt(1 - self.repetition * faults.repetition),
             math.sqrt(1 - self.dangling * float(faults.dangling is not None)),
@@ -193,24 +193,24 @@ class Consensus(ByToken):
 
 @dataclass(frozen=True, eq=False)
 class Likeness:
-    """How alike a caption and its references are in meaning."""
+    """Similarity of a caption and its references in meaning."""
 
     cone: float
-    """The highest cosine of the caption and a blend of references; 0 where none is positive."""
+    """Highest cosine of the caption and a blend of references; 0 if none is positive."""
     mean: float
-    """The mean of its cosines with the references."""
+    """Mean of its cosines with the references."""
     precision: float
-    """How near its tokens are to their nearest of a group, in [-1, 1]; rare ones weigh more."""
+    """Weighted mean cosine of its tokens with the nearest ones of a group, in [-1, 1]."""
     recall: float
-    """How near the references' tokens are to their nearest of the caption, alike."""
+    """Weighted mean cosine of the references' tokens with the nearest ones of the caption."""
     agreement: float
-    """The mean of the references' own cones, each among the others; 1 of a single reference."""
+    """Mean cone of each reference with the others; 1 for a single reference."""
     weights: Floats
-    """float64[references]: the blend's shares."""
+    """float64[references]: weights of the blend."""
 
 
 def measure_cone(whole: Floats, references: Floats) -> tuple[float, Floats]:
-    """Return the highest cosine of a vector and Σ wᵢ·rᵢ with w ≥ 0, and the shares of w.
+    """Return the highest cosine of a vector and Σ wᵢ·rᵢ with w ≥ 0, and w normalized.
 
     The nearest point of the cone that the references span is found by non-negative least squares;
     its direction has the highest cosine.
@@ -229,39 +229,39 @@ def measure_cone(whole: Floats, references: Floats) -> tuple[float, Floats]:
 
 @dataclass(frozen=True, eq=False)
 class EncodedCaptions:
-    """Captions as vectors: an encoder's, changed by its lens."""
+    """Captions as vectors, transformed by the lens."""
 
     tokens: TokenStates
-    """In the layer in which words are compared."""
+    """Tokens in the layer in which words are compared."""
     states: TokenStates
-    """The same tokens in the layer whose mean is the embedding; often the same object."""
+    """The same tokens in the layer whose mean is the embedding; may be the same object."""
     lens: Lens | None
-    """Of that layer."""
+    """Lens of that layer."""
     rarity: float
-    """The power of a word's rarity in the weight of its tokens."""
+    """Exponent of a word's rarity in the weight of its tokens."""
 
     def __getitem__(self, caption: int) -> EncodedCaption:
         """Return a caption's embedding and tokens.
 
-        Tokens that the encoder adds count in the embedding alone. Both layers have the same rows.
+        Tokens that the encoder adds count in the embedding only. Both layers have the same rows.
         """
         rows = self.tokens.rows(caption)
         states = self.states.states[rows].astype(np.float64)
-        if self.lens is not None:  # caption by caption, so that bits depend on no other
+        if self.lens is not None:  # one by one: bits do not depend on other captions
             states = self.lens(states)
         whole = states.mean(axis=0)
         if self.tokens is not self.states:
             states = self.tokens.states[rows].astype(np.float64)
         lengths = np.linalg.norm(states, axis=1, keepdims=True)
-        is_said = ~self.tokens.special[rows]
+        is_word = ~self.tokens.special[rows]
         return EncodedCaption(
             whole / max(float(np.linalg.norm(whole)), 1e-12),
-            (states / np.maximum(lengths, 1e-12))[is_said],
-            self._weigh(self.tokens.captions[caption])[is_said],
+            (states / np.maximum(lengths, 1e-12))[is_word],
+            self._weigh(self.tokens.captions[caption])[is_word],
         )
 
     def _weigh(self, text: str) -> Floats:
-        """Return the weights of a caption's tokens: those of the words that they are part of."""
+        """Return the weights of a caption's tokens: those of their words."""
         tokens = self.tokens.tokenize(text)
         words: dict[int, str] = {}
         for token in tokens:
@@ -269,7 +269,7 @@ class EncodedCaptions:
                 piece = text[token.start : token.end]
                 words[token.word] = words.get(token.word, "") + piece.lower()
         weights = {number: weigh_word(word, self.rarity) for number, word in words.items()}
-        return LEAST + np.asarray([0.0 if t.word is None else weights[t.word] for t in tokens])
+        return EPSILON + np.asarray([0.0 if t.word is None else weights[t.word] for t in tokens])
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,29 +277,29 @@ class EncodedCaption:
     """A caption as vectors."""
 
     whole: Floats
-    """float64[width]: its embedding, of length 1."""
+    """float64[width]: embedding of length 1."""
     directions: Floats
-    """float64[tokens, width]: of its tokens, of length 1."""
+    """float64[tokens, width]: vectors of tokens, of length 1."""
     weights: Floats
     """float64[tokens]: above 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class _References:
-    """The references of one image."""
+    """References of one image."""
 
     wholes: Floats
     """float64[references, width]: embeddings of length 1."""
     groups: Sequence[NDArray[np.int64]]
-    """Which of them are compared with together."""
+    """Groups of references that are compared together."""
     directions: Floats
-    """float64[tokens, width]: of one reference after another."""
+    """float64[tokens, width]: vectors of tokens, by reference."""
     weights: Floats
     """float64[tokens]"""
     starts: NDArray[np.int64]
-    """Where the tokens of each reference that has any begin."""
+    """Index of the first token of each reference with tokens."""
     worded: NDArray[np.int64]
-    """Which references have any."""
+    """References with tokens."""
     agreement: float
 
     @classmethod
@@ -319,15 +319,15 @@ class _References:
         )
 
     def compare(self, encoded: EncodedCaptions, caption: int) -> Likeness:
-        """Return how alike they and a caption are."""
+        """Return their similarity to a caption."""
         weights = np.zeros(len(self.wholes))
-        said = encoded[caption]
-        if len(said.directions) == 0 or len(self.directions) == 0:
+        candidate = encoded[caption]
+        if len(candidate.directions) == 0 or len(self.directions) == 0:
             return Likeness(0.0, 0.0, 0.0, 0.0, self.agreement, weights)
         cones = np.zeros(len(self.groups))
         for place, group in enumerate(self.groups):
-            cones[place], weights[group] = measure_cone(said.whole, self.wholes[group])
-        cosines = self.directions @ said.directions.T
+            cones[place], weights[group] = measure_cone(candidate.whole, self.wholes[group])
+        cosines = self.directions @ candidate.directions.T
         nearest = cosines.max(axis=1) * self.weights
         recalls = np.add.reduceat(nearest, self.starts) / np.add.reduceat(self.weights, self.starts)
         by_reference = np.maximum.reduceat(cosines, self.starts, axis=0)
@@ -336,8 +336,8 @@ class _References:
         precise = np.mean([by_reference[group].max(axis=0) for group in known], axis=0)
         return Likeness(
             float(cones.mean()),
-            float((self.wholes @ said.whole).mean()),
-            float(precise @ said.weights / said.weights.sum()),
+            float((self.wholes @ candidate.whole).mean()),
+            float(precise @ candidate.weights / candidate.weights.sum()),
             float(recalls.mean()),
             self.agreement,
             weights / max(weights.sum(), 1e-12),
@@ -345,14 +345,14 @@ class _References:
 
 
 def group_texts(texts: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Return which references are compared with together, whatever order they are given in."""
+    """Return groups of references that are compared together, for any order of references."""
     order = sorted(range(len(texts)), key=lambda i: texts[i])
-    count = -(-len(texts) // GROUP) if len(texts) > MOST_TOGETHER else 1
+    count = -(-len(texts) // GROUP_SIZE) if len(texts) > MAX_GROUP else 1
     return [np.asarray(order[place::count], np.int64) for place in range(count)]
 
 
 def measure_agreement(wholes: Floats, groups: Sequence[NDArray[np.int64]]) -> float:
-    """Return how near references are to the cone of the others in their group, on average."""
+    """Return the mean cosine of references with the cone of the others in their group."""
     found = [
         measure_cone(wholes[one], wholes[group[group != one]])[0]
         for group in groups
@@ -388,7 +388,7 @@ class _PreparedConsensus(Prepared):
         """Return the contributions of words, by their similarity to the nearest words.
 
         Words share the score without faults by cosine; the words at fault share the cost of
-        repetition, a dangling end and odd neighbors. The cosines are those without the lens.
+        repetition, an incomplete end and rare pairs. The cosines are those without the lens.
         """
         encoded = self.metric.read(candidates.captions, work)
         words = candidates.captions.captions.tokens()
@@ -399,18 +399,20 @@ class _PreparedConsensus(Prepared):
             parts = dict(zip(PARTS, values, strict=True))
             weights = likeness.weights.tolist()
             parts |= {f"blend {number}": weight for number, weight in enumerate(weights, 1)}
-            said = CaptionWords.read(encoded.tokens, row)
-            told = [CaptionWords.read(self.encoded.tokens, i) for i in self.spans[image]]
+            candidate = CaptionWords.read(encoded.tokens, row)
+            references = [CaptionWords.read(self.encoded.tokens, i) for i in self.spans[image]]
             beta = find_beta(self.metric.open_encoder())
-            nearest = NearestWords.find(said, told)
+            nearest = NearestWords.find(candidate, references)
             whole, *costs = self._find_costs(
                 score, faults, candidates.captions.texts[row], words[row]
             )
             likenesses = np.maximum(0.0, nearest.similarities).tolist()
             alike = split_score(whole, whole, likenesses, [0.0] * len(likenesses))
-            layers = [said.spans(alike, nearest.notes(beta)), *costs]
-            missing = find_missing(said, told, [[0.0] * len(one.texts) for one in told], beta)
-            exact = said.is_located and any(alike)
+            layers = [candidate.spans(alike, nearest.notes(beta)), *costs]
+            missing = find_missing(
+                candidate, references, [[0.0] * len(one.texts) for one in references], beta
+            )
+            exact = candidate.is_located and any(alike)
             spans = merge_spans(layers, [1.0] * len(layers))
             shares.append(Contributions(score, spans, missing, parts, exact))
         return shares
@@ -425,7 +427,7 @@ class _PreparedConsensus(Prepared):
     def _find_costs(
         self, score: float, faults: Faults, text: str, words: Sequence[str]
     ) -> tuple[float, list[Span], list[Span], list[Span]]:
-        """Return the score without faults, and the words that repetition, end and oddity cost."""
+        """Return the score without faults, and the costs of each fault by word."""
         factors = self.metric.find_factors(faults)
         product = math.prod(factors)
         if not product:
@@ -440,7 +442,7 @@ class _PreparedConsensus(Prepared):
                 [] if faults.dangling is None else [faults.dangling],
                 [word for first in faults.unlikely for word in (first, first + 1)],
             ),
-            ("said too often", "no end", "odd neighbors"),
+            ("repeated", "incomplete end", "rare pair"),
             strict=True,
         ):
             cost = value * (factor - 1)

@@ -1,4 +1,4 @@
-"""FENSE (Zhou et al. 2022): likeness of embeddings, and a penalty for captions that break."""
+"""FENSE (Zhou et al. 2022): similarity of embeddings, with a penalty for broken captions."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
 
 PARTS = ("cosine", "broken", "repeated")
-"""The columns of the rows after the score."""
+"""Columns of the rows after the score."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fense(Contextual):
-    """FENSE: the mean cosine of a caption and its references, less if it breaks; in [-1, 1].
+    """FENSE: mean cosine of a caption and its references, with a fluency penalty; in [-1, 1].
 
     mean_r cos(c, r)·(1 - 0.9·broken)·(1 - 0.25·repeated), after Zhou et al., ICASSP 2022,
-    section 3. Embeddings are the encoder's, changed by its lens, a map learned from people's
-    judgments; whether a caption breaks is decided by rules, not by the authors' model.
+    section 3. Embeddings are transformed by the encoder's lens, a map learned from human
+    judgments; rules detect broken captions, not the authors' model.
 
     ```python
     cidery.score(candidates, references, metrics=[Fense(), Fense(penalty=0, repetition=0)])
@@ -40,11 +40,11 @@ class Fense(Contextual):
     """
 
     penalty: Proportion = 0.9
-    """What a caption loses that ends in the middle."""
+    """Penalty of a caption that ends in the middle of a sentence."""
     repetition: Proportion = 0.25
-    """What a caption would lose that repeats all its words; it loses in proportion."""
+    """Penalty of repetition, multiplied by the share of repeated content words."""
     lens: bool = True
-    """Whether vectors are changed by their encoder's lens; only minilm and mpnet have one."""
+    """True: vectors are transformed by the encoder's lens; only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "Zhou et al. 2022"
     name = "fense"
@@ -56,11 +56,11 @@ class Fense(Contextual):
         return replace(super().needs, language="en")
 
     def choose_lens(self, encoder: Encoder) -> Lens | None:
-        """Return the encoder's lens, None without one."""
+        """Return the encoder's lens, or None."""
         return find_lens(encoder) if self.lens else None
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digests of the encoder's weights and of its lens, and the rules' version."""
+        """Return the digests of the weights and the lens, and the version of the rules."""
         lens = self.choose_lens(self.open_encoder())
         return super().data_settings() | {
             "lens": lens.fingerprint if lens else "none",
@@ -93,7 +93,7 @@ class _PreparedFense(Prepared):
         vectors = self.metric.read(candidates.captions, work)
         rows = np.zeros((len(candidates), 1 + len(PARTS)))
         for image, members in rows_by_image(candidates.images):
-            for row in members.tolist():  # one by one: bits depend on no other caption
+            for row in members.tolist():  # one by one: bits do not depend on other captions
                 rows[row, 1] = np.sort(self.vectors[image] @ vectors[row]).mean()
         rows[:, 2:] = measure_excess_faults(candidates, self.reference_faults, work)
         left = penalize(rows[:, 2:], self.metric.penalty, self.metric.repetition)

@@ -1,4 +1,4 @@
-"""The metric of "Improving image captioning evaluation by considering inter references variance".
+"""Metric of "Improving image captioning evaluation by considering inter references variance".
 
 Yi, Deng and Hu, ACL 2020: tokens that are far from everything count as mismatches, references are
 combined into one caption without repetition, and words without content are left out.
@@ -40,27 +40,27 @@ def _find_no_places(caption: int) -> list[TokenSpan | None]:  # noqa: ARG001
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
-    """The tokens of some captions: comparable by their ids, or by vectors."""
+    """Tokens of captions, compared by their ids or by vectors."""
 
     ids: NDArray[np.int64]
     stopped: NDArray[np.bool_]
-    """Words without content, and punctuation."""
+    """Stop words and punctuation."""
     captions: Sequence[NDArray[np.int64]]
-    """Each caption's tokens: places in the other arrays."""
+    """Tokens of each caption: indexes in the other arrays."""
     states: NDArray[np.float32] | None = None
-    """[tokens, width]; None: only equal ids are alike."""
+    """[tokens, width]; None: tokens are compared by their ids."""
     places: Callable[[int], list[TokenSpan | None]] = _find_no_places
-    """Where the words of a caption's tokens stand in it."""
+    """Positions of a caption's tokens in its text."""
 
     def nearest(
         self, places: NDArray[np.int64], other: TokenTable, other_places: NDArray[np.int64]
     ) -> Floats:
-        """Return how alike each token and the likest of the others are: float64[places]."""
+        """Return the similarity of each token to the nearest of the others: float64[places]."""
         if self.states is None or other.states is None:
-            ours, theirs = self.ids[places], other.ids[other_places]
-            known = np.zeros(max(ours.max(initial=0), theirs.max(initial=0)) + 1)
-            known[theirs] = 1.0
-            return known[ours]
+            ids, other_ids = self.ids[places], other.ids[other_places]
+            known = np.zeros(max(ids.max(initial=0), other_ids.max(initial=0)) + 1)
+            known[other_ids] = 1.0
+            return known[ids]
         cosines = _normalize(self.states[places]) @ _normalize(other.states[other_places]).T
         nearest: Floats = cosines.max(axis=1, initial=-1.0)
         return nearest
@@ -68,22 +68,22 @@ class TokenTable:
     def find_nearest(
         self, places: NDArray[np.int64], other: TokenTable, other_places: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return which of the others each token is likest: int64[places]."""
+        """Return the index of the nearest of the others for each token: int64[places]."""
         if self.states is None or other.states is None:
-            likeness = self.ids[places][:, None] == other.ids[other_places]
+            similarity = self.ids[places][:, None] == other.ids[other_places]
         else:
-            likeness = _normalize(self.states[places]) @ _normalize(other.states[other_places]).T
-        nearest: NDArray[np.int64] = likeness.argmax(axis=1)
+            similarity = _normalize(self.states[places]) @ _normalize(other.states[other_places]).T
+        nearest: NDArray[np.int64] = similarity.argmax(axis=1)
         return nearest
 
-    def cut(
+    def match(
         self,
         places: NDArray[np.int64],
         other: TokenTable,
         other_places: NDArray[np.int64],
         beta: float,
     ) -> Floats:
-        """Return S of equation (2): the nearest token's cosine, or 0 if that is not above β."""
+        """Return S of equation (2): the cosine with the nearest token, or 0 if it is at most β."""
         nearest = self.nearest(places, other, other_places)
         return np.where(nearest > beta, nearest, 0.0)
 
@@ -99,8 +99,7 @@ def combine(
 ) -> NDArray[np.int64]:
     """Return the tokens of the combined reference (the five steps of section 3.3).
 
-    The first reference is the base; of each further one, the tokens that match nothing in the base
-    are added to it.
+    The first reference is the base; tokens of the others that match nothing in it are added.
     """
     base = groups[0]
     for group in groups[1:]:
@@ -108,32 +107,32 @@ def combine(
     return base
 
 
-def matched_recall(cut_values: Floats, weights: Floats) -> float:
+def matched_recall(matches: Floats, weights: Floats) -> float:
     """Return R of equation (3): the weighted mean over the tokens that match."""
-    matched = cut_values != 0
+    matched = matches != 0
     if not matched.any():
         return 0.0
-    values, weights = cut_values[matched], weights[matched]
-    # Words that every caption has weigh nothing; where there are no others, they weigh the same.
+    values, weights = matches[matched], weights[matched]
+    # Words of all captions have the weight 0; if there are no others, weights are equal.
     return float(np.average(values, weights=weights if weights.sum() > 0 else None))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Settings(Metric):
-    """What both versions have in common."""
+    """Settings that both versions have in common."""
 
     over: Over = "combine"
-    """How several references become one score: `combine` them (B of the paper's Table 2),
-    `concatenate` them (cat), or take the `max` or `mean` of the scores against each."""
+    """Use of several references: `combine` them (B in Table 2 of the paper), `concatenate` them
+    (cat), or the `max` or `mean` of the scores against each."""
     remove: bool = True
-    """Whether to multiply by the recall of words with content (R of the paper's Table 2)."""
+    """True: the score is multiplied by the recall of content words (R in Table 2)."""
     idf: bool = True
-    """Whether rare tokens weigh more: by the share of all references that they occur in."""
+    """True: tokens are weighted by their inverse document frequency in all references."""
     seed: int | None = 0
-    """Draws the order in which references are combined, whatever order they are given in; None:
-    the order given."""
+    """Seed of the order in which references are combined, independent of their given order; None:
+    the given order."""
     stop_words: str | None = "english"
-    """The language whose words without content `remove` leaves out; None: punctuation alone."""
+    """Language of the stop words that `remove` ignores; None: punctuation only."""
 
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
     explanation_unit = "word"
@@ -150,11 +149,11 @@ class _Settings(Metric):
 
     @classmethod
     def language_settings(cls, language: Language) -> dict[str, Any]:
-        """Return the language's stop words, or none."""
+        """Return the language of the stop words, or None."""
         return {"stop_words": language.stop_words}
 
     def settings(self) -> dict[str, str]:
-        """Return what the signature says; of English, only what it always said."""
+        """Return the settings for signatures, without the stop words if they are English."""
         settings = super().settings()
         if self.stop_words == "english":
             del settings["stop_words"]
@@ -162,7 +161,7 @@ class _Settings(Metric):
 
     @property
     def stopped(self) -> frozenset[str]:
-        """Words without content, and punctuation."""
+        """Stop words and punctuation."""
         words = STOP_WORDS[self.stop_words] if self.stop_words else frozenset()
         others = frozenset() if self.stop_words == "english" else _OTHER_PUNCTUATION
         return _PUNCTUATION | others | words
@@ -208,10 +207,10 @@ class Irv(_Settings, ByToken):
     name = "irv"
 
     beta: Annotated[float | None, Interval(0, 1)] = None
-    """The highest cosine of a mismatch; 0 takes every token for a match, None: the encoder's."""
+    """Highest cosine of a mismatch; 0: every token matches. Default: that of the encoder."""
 
     def data_settings(self) -> dict[str, str]:
-        """Return the encoder's digest, the layer and β."""
+        """Return the digest of the encoder, the layer and β."""
         return ByToken.data_settings(self) | {
             "beta": f"{choose_beta(self.open_encoder(), self.beta):g}"
         }
@@ -232,7 +231,7 @@ Read: TypeAlias = Callable[[TokenizedCaptions, Workspace], TokenTable]
 def _read_words(
     captions: TokenizedCaptions, known: Mapping[str, int], empty: frozenset[str]
 ) -> TokenTable:
-    """Number the words of captions as `known` does; all others have the next number."""
+    """Return the words of captions with the ids in `known`; all others have the next id."""
     form = captions.captions
     vocabulary = form.vocabulary()
     numbers = np.fromiter((known.get(w, len(known)) for w in vocabulary), np.int64)
@@ -249,7 +248,7 @@ def _read_words(
 
 
 def _read_states(tokens: TokenStates, empty: frozenset[str]) -> TokenTable:
-    """Take captions' tokens without those that the encoder adds."""
+    """Return the tokens of captions without those that the encoder adds."""
     stopped = [i for i, text in tokens.vocabulary.items() if text.lower() in empty]
     usable = ~tokens.special
     groups = [
@@ -271,7 +270,7 @@ def _prepare(
     weights = np.ones(len(table.ids))
     if metric.idf:
         counts = CaptionCounts.count(table.ids, table.captions)
-        # Tokens that the encoder adds are in no caption; they are not asked for.
+        # Tokens that the encoder adds have no weight.
         weights = -np.log10(np.maximum(counts.of(table.ids), 1) / counts.captions)
     texts = references.captions.texts
     targets = []
@@ -285,7 +284,7 @@ def _prepare(
 
 
 def _draw(text: str, seed: int | None) -> bytes:
-    """Return what orders captions at random, but the same ones always the same way."""
+    """Return a pseudorandom sort key of a caption."""
     import hashlib
 
     return hashlib.sha256(f"{seed} {text}".encode()).digest()
@@ -294,7 +293,7 @@ def _draw(text: str, seed: int | None) -> bytes:
 def _merge(
     groups: list[NDArray[np.int64]], over: Over, table: TokenTable, beta: float
 ) -> list[NDArray[np.int64]]:
-    """Return the captions to compare with, as places of tokens: one, or all."""
+    """Return the captions to compare with, as indexes of tokens: one, or all."""
     if over in ("max", "mean"):
         return groups
     if over == "concatenate":
@@ -353,21 +352,21 @@ class _PreparedIrv(Prepared):
                 parts["recall of words with content"] += found.content / len(targets)
             group = range(offsets[image], offsets[image + 1])
             places = table.places(row)
-            told = values > 0
-            notes = ["nearest to a reference's word" if one else "" for one in told]
+            is_nearest = values > 0
+            notes = ["nearest to a reference's word" if one else "" for one in is_nearest]
             shares.append(
                 Contributions(
                     float(np.mean(scores)),
                     make_spans(zip(places, values.tolist(), notes, strict=True)),
                     [self._find_lacks(number, lacks) for number in group],
                     parts if self.metric.remove else {"recall": parts["recall"]},
-                    None not in places and bool(told.any()),
+                    None not in places and bool(is_nearest.any()),
                 )
             )
         return shares
 
     def _find_lacks(self, reference: int, lacks: dict[int, float]) -> list[Span]:
-        """Return the words of a reference that the caption lacks; each is named once."""
+        """Return the words of a reference that the caption lacks; each occurs once."""
         tokens = self.table.captions[reference].tolist()
         return make_spans(
             (place, lacks.pop(token), "missing")
@@ -382,31 +381,31 @@ class _PreparedIrv(Prepared):
         candidate: NDArray[np.int64],
         score: float,
     ) -> _Split:
-        cut = self.table.cut(target, candidates, candidate, self.beta)
+        matches = self.table.match(target, candidates, candidate, self.beta)
         weights = self.weights[target]
-        recall = matched_recall(cut, weights)
-        worth = cut * (weights if weights[cut != 0].sum() > 0 else 1.0)
-        said = np.arange(len(candidate))
+        recall = matched_recall(matches, weights)
+        worth = matches * (weights if weights[matches != 0].sum() > 0 else 1.0)
+        positions = np.arange(len(candidate))
         best, content = 1.0, recall
         if self.metric.remove and (~self.table.stopped[target]).any():
             target = target[~self.table.stopped[target]]
-            said = said[~candidates.stopped[candidate]]
-            worth = cut = self.table.cut(target, candidates, candidate[said], self.beta)
-            best, content = recall, float(cut.mean())
+            positions = positions[~candidates.stopped[candidate]]
+            worth = matches = self.table.match(target, candidates, candidate[positions], self.beta)
+            best, content = recall, float(matches.mean())
         values = np.zeros(len(candidate))
         if worth.any():
-            nearest = self.table.find_nearest(target, candidates, candidate[said])
-            np.add.at(values, said[nearest], score * (worth / worth.sum()))
-        lacked = split_loss(score, best, (1 - cut).tolist())
+            nearest = self.table.find_nearest(target, candidates, candidate[positions])
+            np.add.at(values, positions[nearest], score * (worth / worth.sum()))
+        lacked = split_loss(score, best, (1 - matches).tolist())
         tokens = target.tolist()
-        missing = {tokens[i]: lacked[i] for i in np.flatnonzero(cut == 0).tolist()}
+        missing = {tokens[i]: lacked[i] for i in np.flatnonzero(matches == 0).tolist()}
         return _Split(values, missing, recall, content)
 
     def _score(
         self, target: NDArray[np.int64], candidates: TokenTable, candidate: NDArray[np.int64]
     ) -> float:
-        cut = self.table.cut(target, candidates, candidate, self.beta)
-        recall = matched_recall(cut, self.weights[target])
+        matches = self.table.match(target, candidates, candidate, self.beta)
+        recall = matched_recall(matches, self.weights[target])
         if not self.metric.remove:
             return recall
         target = target[~self.table.stopped[target]]
@@ -414,15 +413,15 @@ class _PreparedIrv(Prepared):
             return recall
         candidate = candidate[~candidates.stopped[candidate]]
         # Equation (5)
-        return recall * float(self.table.cut(target, candidates, candidate, self.beta).mean())
+        return recall * float(self.table.match(target, candidates, candidate, self.beta).mean())
 
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """What the tokens of a caption earned against one target, and what it lacks."""
+    """Contributions of a caption's tokens against one target, and missing tokens."""
 
     values: Floats
     lacks: dict[int, float]
-    """By token of the references."""
+    """Losses by token of the references."""
     recall: float
     content: float

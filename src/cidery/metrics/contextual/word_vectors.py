@@ -1,4 +1,4 @@
-"""Tokens of a language model put together to words of the caption, for explanations."""
+"""Words of captions with vectors of a language model, for explanations."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BETA = 0.5
-"""The highest cosine of words that do not match, for encoders of which none is known."""
+"""Highest cosine of words that do not match, for encoders without a known value."""
 
 _EMPTY = STOP_WORDS["english"]
 
 
 def find_beta(encoder: Encoder) -> float:
-    """Return the highest cosine of words that do not match: the encoder's, or a usual one."""
+    """Return the highest cosine of words that do not match."""
     known = encoder.name.removeprefix("folder:").removesuffix("-uncased").removesuffix("-cased")
     return choose_beta(encoder) if known in BETAS else BETA
 
 
 @dataclass(frozen=True, eq=False)
 class CaptionWords:
-    """The words of a caption: their tokens, places and directions."""
+    """Words of a caption, with their tokens, positions and vectors."""
 
     texts: Sequence[str]
     places: Sequence[TokenSpan | None]
     of_tokens: Sequence[int | None]
-    """By token, special ones included: its word, or None."""
+    """Word of each token; None for special ones."""
     directions: Floats
-    """float64[words, width]: of length 1, the mean of each word's tokens."""
+    """float64[words, width]: means of the words' tokens, of length 1."""
 
     @classmethod
     def read(cls, states: TokenStates, caption: int) -> CaptionWords:
-        """Put the tokens of one of some encoded captions together."""
+        """Return the words of an encoded caption, given by index."""
         text = states.captions[caption]
         tokens = states.tokenize(text)
         groups: dict[int, list[int]] = {}
@@ -64,11 +64,11 @@ class CaptionWords:
 
     @property
     def is_located(self) -> bool:
-        """Whether every word has a place."""
+        """True if every word has a position."""
         return None not in self.places
 
     def sum_tokens(self, values: Sequence[float]) -> list[float]:
-        """Sum values of tokens by word; special tokens must have none."""
+        """Return the sums of token values by word."""
         sums = [0.0] * len(self.texts)
         for word, value in zip(self.of_tokens, values, strict=True):
             if word is not None:
@@ -90,23 +90,23 @@ def _find_place(text: str, tokens: Sequence[Token]) -> TokenSpan | None:
 
 @dataclass(frozen=True, eq=False)
 class NearestWords:
-    """For each word of a caption, the nearest word of others."""
+    """Nearest words of other captions, by word of a caption."""
 
     texts: Sequence[str]
-    """Empty where the others have no words."""
+    """Nearest words; empty if the others have none."""
     captions: Sequence[int]
-    """Which of the others has it."""
+    """Index of the caption that has it."""
     similarities: Floats
 
     @classmethod
-    def find(cls, ours: CaptionWords, others: Sequence[CaptionWords]) -> NearestWords:
+    def find(cls, caption: CaptionWords, others: Sequence[CaptionWords]) -> NearestWords:
         """Compare the words of a caption with those of others."""
         texts = [text for other in others for text in other.texts]
         owners = [number for number, other in enumerate(others) for _ in other.texts]
         if not texts:
-            empty = len(ours.texts)
+            empty = len(caption.texts)
             return cls([""] * empty, [0] * empty, np.zeros(empty))
-        cosines = ours.directions @ np.concatenate([other.directions for other in others]).T
+        cosines = caption.directions @ np.concatenate([other.directions for other in others]).T
         nearest: NDArray[np.int64] = cosines.argmax(axis=1)
         return cls(
             [texts[place] for place in nearest.tolist()],
@@ -115,7 +115,7 @@ class NearestWords:
         )
 
     def notes(self, beta: float) -> list[str]:
-        """Return what is nearest, and whether that is a match."""
+        """Return the nearest words as text, marked if they do not match."""
         return [
             f"nearest: {text} ({similarity:.2f}){', no match' * (similarity <= beta)}"
             if text
@@ -125,16 +125,18 @@ class NearestWords:
 
 
 def find_missing(
-    said: CaptionWords, told: Sequence[CaptionWords], values: Sequence[Sequence[float]], beta: float
+    candidate: CaptionWords,
+    references: Sequence[CaptionWords],
+    values: Sequence[Sequence[float]],
+    beta: float,
 ) -> list[list[Span]]:
-    """Return the words of each reference that the caption has nothing for, with their values.
+    """Return the words of each reference that match no word of the caption, with their values.
 
-    Words that say nothing by themselves, such as `the`, are not missing, nor is one that matches
-    where it stands in another reference.
+    Stop words such as `the` are not missing, nor are words that match in another reference.
     """
-    nearest = [NearestWords.find(other, [said]) for other in told]
+    nearest = [NearestWords.find(other, [candidate]) for other in references]
     best: dict[str, float] = {}
-    for other, near in zip(told, nearest, strict=True):
+    for other, near in zip(references, nearest, strict=True):
         for text, similarity in zip(other.texts, near.similarities.tolist(), strict=True):
             best[text.lower()] = max(similarity, best.get(text.lower(), -1.0))
     return [
@@ -143,11 +145,11 @@ def find_missing(
             for text, place, value, note in zip(
                 other.texts, other.places, worth, near.notes(beta), strict=True
             )
-            if best[text.lower()] <= beta and _says_something(text)
+            if best[text.lower()] <= beta and _is_content_word(text)
         )
-        for other, near, worth in zip(told, nearest, values, strict=True)
+        for other, near, worth in zip(references, nearest, values, strict=True)
     ]
 
 
-def _says_something(text: str) -> bool:
+def _is_content_word(text: str) -> bool:
     return any(map(str.isalnum, text)) and text.lower() not in _EMPTY

@@ -42,9 +42,9 @@ class Bleu(Metric):
     n: NgramOrder = 4
     faithful: Faithful = "coco"
     reference_length: Literal["closest", "shortest", "average"] = "closest"
-    """Which length a candidate's is compared with; of two equally close ones the shorter."""
+    """Length that the candidate's is compared with; of two equally close ones the shorter."""
     brevity: bool = True
-    """False leaves the brevity penalty out."""
+    """False: no brevity penalty."""
     smoothing: Literal["none", "add-one", "epsilon", "exponential"] = "none"
     """For captions without long matches: `add-one` adds 1 to matches and n-grams of order 2 and up
     (Lin and Och 2004); `epsilon` puts 0.1 for no match, `exponential` 1/2, 1/4, … (methods 1 and 3
@@ -82,7 +82,7 @@ class Bleu(Metric):
         )
 
     def each(self, rows: Floats) -> Floats:
-        """Return BLEU of each caption by itself."""
+        """Return BLEU of each caption."""
         return self._score(rows)
 
     def pool(self, sums: Floats, count: Floats) -> Floats:  # noqa: ARG002
@@ -90,7 +90,7 @@ class Bleu(Metric):
         return self._score(sums)
 
     def _score(self, rows: Floats) -> Floats:
-        """From rows of (length, reference length, matches…, n-grams…)."""
+        """Return scores of rows of (length, reference length, matches…, n-grams…)."""
         order = self._rows_order
         length, reference_length = rows[..., 0], rows[..., 1]
         matches = rows[..., 2 : 2 + self.n]

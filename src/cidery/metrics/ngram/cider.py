@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PreparedCider(Prepared):
-    """References ready for the CIDEr family."""
+    """References prepared for the CIDEr family."""
 
     references: TokenizedReferences
     native: _native.Cider
     similar: _native.Cider
-    """The same without penalties; metrics that differ only in those share it."""
+    """The same without penalties, shared by metrics that differ only in those."""
     form: TokenForm
     parts: TokenForm | None
-    """The form whose repeated words are punished (CIDEr-R)."""
+    """Form of the tokens whose repetition is penalized (CIDEr-R)."""
 
     def translate(self, captions: TokenizedCaptions, work: Workspace) -> _native.Translation:
-        """Return the captions' words in the references' numbers."""
+        """Return the captions' words as ids of the references' vocabulary."""
         native = self.native if self.parts else self.similar
         return work.once(translate, native, captions.word_source, self.form, self.parts)
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
-        """Look the words up in the references."""
+        """Look up the words in the references' vocabulary."""
         self.translate(captions, work)
         work.once(translate, self.similar, captions.word_source, self.form, None)
 
@@ -68,7 +68,7 @@ class PreparedCider(Prepared):
     ) -> tuple[
         _native.Cider, _native.Captions, Images, _native.Translation, _native.Captions | None
     ]:
-        """Return what the native functions take that split scores."""
+        """Return the arguments of the native functions that split scores."""
         captions = candidates.captions
         parts = captions.form(self.parts, work) if self.parts else None
         words = captions.form(self.form, work)
@@ -83,13 +83,13 @@ class PreparedCider(Prepared):
     def credit(
         self, candidates: TokenizedCandidates, work: Workspace
     ) -> list[list[tuple[tuple[str, ...], int, float, float]]]:
-        """Return the n-grams of each caption: words, count, what they earned and what they cost."""
+        """Return the n-grams of each caption: words, count, gain and loss."""
         words = candidates.captions.form(self.form, work).tokens()
         credits = _native.credit(*self.arguments(candidates, work))
         return [
             [
-                (tuple(caption[start : start + n]), count, earned, cost)
-                for n, start, count, earned, cost in ngrams
+                (tuple(caption[start : start + n]), count, gain, loss)
+                for n, start, count, gain, loss in ngrams
             ]
             for caption, ngrams in zip(words, credits, strict=True)
         ]
@@ -99,7 +99,7 @@ class PreparedCider(Prepared):
     ) -> list[dict[str, float]]:
         """Return the contribution of each n-gram of each caption."""
         return [
-            {" ".join(words): earned + cost for words, _, earned, cost in ngrams}
+            {" ".join(words): gain + loss for words, _, gain, loss in ngrams}
             for ngrams in self.credit(candidates, work)
         ]
 
@@ -146,11 +146,11 @@ def _find_similarities(
     words: _native.Captions,
     translation: _native.Translation,
 ) -> Floats:
-    """Return the similarity of each candidate with each reference, before penalties."""
+    """Return the similarity of each candidate to each reference, before penalties."""
     return similar.similarities(words, candidates.images, translation, work.threads)
 
 
-def _weigh(
+def _weight_ngrams(
     work: Workspace,
     groups: GroupedCaptions,
     form: TokenForm,
@@ -159,7 +159,7 @@ def _weigh(
     log_image_count: float,
     uniform_idf: bool,
 ) -> _native.Cider:
-    """Return the references' weighed n-grams, which all metrics with these weights share."""
+    """Return the weighted n-grams of the references, shared by metrics with these weights."""
     index = index_ngrams(work, groups, form, order)
     settings = _native.CiderSettings([1 / order] * order, uniform_idf=uniform_idf)
     return _native.Cider(index, trie, log_image_count, settings, None, work.threads)
@@ -167,7 +167,7 @@ def _weigh(
 
 def _without_penalties(
     work: Workspace,  # noqa: ARG001
-    weighed: _native.Cider,
+    weighted: _native.Cider,
     order_weights: tuple[float, ...],
     uniform_idf: bool,
     clip: bool,
@@ -176,12 +176,12 @@ def _without_penalties(
     settings = _native.CiderSettings(
         list(order_weights), uniform_idf=uniform_idf, clip=clip, relative_counts=relative_counts
     )
-    return weighed.variant(settings)
+    return weighted.variant(settings)
 
 
 @dataclass(frozen=True)
 class _CiderFamily(Metric):
-    """What the three have in common."""
+    """Settings that CIDEr, CIDEr-D and CIDEr-R have in common."""
 
     explanation_unit = "n-gram"
 
@@ -220,12 +220,12 @@ class _CiderFamily(Metric):
     ) -> Prepared:
         form = stem_form(self.stems)
         trie, log_image_count = find_weights(references, self.needs.frequencies)
-        weighed = work.once(
-            _weigh, references.groups, form, self.n, trie, log_image_count, uniform_idf
+        weighted = work.once(
+            _weight_ngrams, references.groups, form, self.n, trie, log_image_count, uniform_idf
         )
         order_weights = tuple(self.order_weights())
         similar = work.once(
-            _without_penalties, weighed, order_weights, uniform_idf, clip, relative_counts
+            _without_penalties, weighted, order_weights, uniform_idf, clip, relative_counts
         )
         chosen = _native.CiderSettings(
             list(order_weights),
@@ -235,7 +235,7 @@ class _CiderFamily(Metric):
             **settings,
         )
         words = references.captions.form(parts, work) if parts else None
-        return PreparedCider(references, weighed.variant(chosen, words), similar, form, parts)
+        return PreparedCider(references, weighted.variant(chosen, words), similar, form, parts)
 
 
 @dataclass(frozen=True)
@@ -254,12 +254,12 @@ class Cider(_CiderFamily):
 
     faithful: Faithful = "paper"
     stemmer: str | None = "english"
-    """A Snowball language, or None; not used in coco mode."""
+    """Language of the Snowball stemmer, or None; not used in coco mode."""
     weights: Literal["uniform", "exponential"] | tuple[float, ...] = "uniform"
     """w_n: uniform 1/N; exponential ∝ 2^n; or N numbers. Appendix VIII names a "CIDEr exp" without
-    its formula: 2^n is our reading."""
+    a formula; 2^n is an interpretation."""
     over: Literal["mean", "max"] = "mean"
-    """How scores against several references become one; max is Appendix VIII's "CIDEr max"."""
+    """Combination of the scores against several references; max is Appendix VIII's "CIDEr max"."""
     idf: bool = True
     """False is Appendix VIII's "CIDEr no idf"."""
 
@@ -292,7 +292,7 @@ class Cider(_CiderFamily):
 
     @property
     def stems(self) -> str | None:
-        """The stemmer's language; none in coco mode."""
+        """Language of the stemmer; None in coco mode."""
         return None if self.faithful == "coco" else self.stemmer
 
     @property
@@ -300,11 +300,11 @@ class Cider(_CiderFamily):
         return 10.0 if self.faithful == "coco" else 1.0
 
     def settings(self) -> dict[str, str]:
-        """Return what the signature says; the stemmer that is used, not the one that was set."""
+        """Return the settings for signatures, with the stemmer that is used."""
         return super().settings() | {"stemmer": name_stemmer(self.stems) if self.stems else "none"}
 
     def order_weights(self) -> list[float]:
-        """w_n of equation (3)."""
+        """Return w_n of equation (3)."""
         if self.weights == "uniform":
             return super().order_weights()
         if self.weights == "exponential":
@@ -337,7 +337,7 @@ class CiderD(_CiderFamily):
     """
 
     sigma: Annotated[float, Interval(1e-3, 1e6)] = 6.0
-    """The penalty's width, in words."""
+    """Width of the length penalty, in words."""
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (4)-(5)"
@@ -372,7 +372,7 @@ class CiderR(_CiderFamily):
     """
 
     repetition: Proportion = 0.8
-    """k_r: the repetition penalty's share; 1 - k_r is the length penalty's."""
+    """k_r: weight of the repetition penalty; 1 - k_r is that of the length penalty."""
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Santos, Colombini, Avila 2021, equations (5)-(7)"

@@ -1,4 +1,4 @@
-"""The ROUGE family (Lin 2004), with several references as the CIDEr paper's Appendix VII has it."""
+"""ROUGE (Lin 2004), with several references as in Appendix VII of the CIDEr paper."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BETA = Interval(1e-3, 1e3)
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
-    """(1 + β²) R P / (R + β² P), 0 where both are 0: equation (12)."""
+    """Return (1 + β²) R P / (R + β² P), 0 if both are 0: equation (12)."""
     square = beta * beta
     with np.errstate(divide="ignore", invalid="ignore"):
         value = (1 + square) * precision * recall / (recall + square * precision)
@@ -42,7 +42,7 @@ def _f(precision: float, recall: float, beta: float) -> float:
 
 
 class _ByReference(Metric):
-    """F of the best precision and the best recall, each perhaps from another reference."""
+    """F of the best precision and the best recall, which may be of different references."""
 
     explanation_unit = "word"
 
@@ -50,7 +50,7 @@ class _ByReference(Metric):
 
     @abstractmethod
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
-        """Compare two captions; None where they are too long to be compared word by word."""
+        """Compare two captions; None if they are too long to be compared word by word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class RougeL(_ByReference):
     """
 
     beta: Annotated[float | None, BETA] = None
-    """How much recall outweighs precision; None: 1.2 in coco mode, 2 in the paper."""
+    """Weight of recall relative to precision. Default: 1.2 in coco mode, 2 in paper mode."""
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (10)-(12)"
@@ -201,8 +201,8 @@ class RougeS(_ByReference):
     """
 
     skip: Annotated[int | None, Interval(0, 100)] = 4
-    """At most so many words between the two (Lin's d_skip, 0 to 100); None: any number. Appendix
-    VII's "distance of at most 4" can also be read as 3."""
+    """Maximum number of words between the two (Lin's d_skip, 0 to 100); None: any number. Appendix
+    VII's "distance of at most 4" can also mean 3."""
     beta: Annotated[float, BETA] = 2.0
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
