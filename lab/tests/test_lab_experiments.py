@@ -83,12 +83,12 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = ["-o", str(tmp_path / "out")]
     assert main(["lab", "train", *files, *twice, *small, *folder, "--reward", "cider-d"]) == 0
     output = capsys.readouterr()
-    assert "cider-d, test, 3 beams: cider-d" in output.out
+    assert "cider-d: test scores" in output.out
     assert "cross-entropy, epoch 1: cross-entropy" in output.err
     assert (tmp_path / "out" / "cider-d" / "log.svg").exists()
     results = json.loads((tmp_path / "out" / "cider-d" / "results.json").read_text())
     assert results["data"]["features"] == [8]
-    assert f"cider-d {results['test']['3 beams']['cider-d']:.4f}" in output.out
+    assert f"3 beams {results['test']['3 beams']['cider-d']:.4f}" in " ".join(output.out.split())
     assert results["log"][0]["reward"] >= 0
     chosen = ["--generators", "rs,beam", "--seeds", "1", "--test-images", "2"]
     assert main(["lab", "run", "generators", *files, *small, *folder, *chosen]) == 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cidery import __version__
 from cidery.markup import escape
 from cidery.storage import write_atomically
-from cidery.tables import Column, Table
+from cidery.tables import Column, Table, Tabular
 from cidery_lab.experiments import get_experiment
 from cidery_lab.experiments.base import SCORES, Findings, Lab, mean_by_system
 
@@ -34,7 +34,7 @@ _STYLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
+class Experiment(Tabular):
     """A finished experiment and the folder of its files."""
 
     name: str
@@ -42,9 +42,11 @@ class Experiment:
     folder: Path
     results: Mapping[str, Any]
 
-    def lines(self) -> list[str]:
-        """Return the verdicts as lines of text."""
-        return [f"{v.outcome:>13}: {v.claim}\n{'':15}{v.evidence}" for v in self.findings.verdicts]
+    def table(self) -> Table:
+        """Return a row per verdict, and below the mean scores of the systems."""
+        columns = [Column("outcome"), Column("claim"), Column("evidence")]
+        rows = [asdict(verdict) for verdict in self.findings.verdicts]
+        return Table(columns, rows, below=[tabulate_means(self.findings)])
 
 
 def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
@@ -86,20 +88,22 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedStage:
+class TrainedStage(Tabular):
     """A captioner after a stage, its folder and its test scores."""
 
     model: Captioner
     folder: Path
     results: Mapping[str, Any]
 
-    def lines(self) -> list[str]:
-        """Return the scores as lines of text."""
-        return [
-            f"{self.results['stage']['name']}, test, {decoding}: "
-            + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
-            for decoding, scores in self.results["test"].items()
-        ]
+    def table(self) -> Table:
+        """Return a row of test scores per decoding."""
+        test = self.results["test"]
+        names = list(dict.fromkeys(name for scores in test.values() for name in scores))
+        return Table(
+            [Column("decoding"), *(Column(name, ".4f") for name in names)],
+            [{"decoding": decoding, **scores} for decoding, scores in test.items()],
+            f"{self.results['stage']['name']}: test scores",
+        )
 
 
 def train_stage(
@@ -155,14 +159,17 @@ def _describe_program(commit: str | None) -> dict[str, Any]:
     }
 
 
+def tabulate_means(findings: Findings) -> Table:
+    """Return the mean scores over seeds, a row per system."""
+    means = {name: mean_by_system(findings, name) for name in findings.score_names()}
+    return Table.of(
+        ["system", *(Column(name, ".4f") for name in means)],
+        [(system, *(m.get(system) for m in means.values())) for system in findings.systems()],
+    )
+
+
 def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence[Path]) -> str:
     """Return an HTML page with verdicts, scores, plots, captions and settings."""
-    systems, names = findings.systems(), findings.score_names()
-    means = {name: mean_by_system(findings, name) for name in names}
-    table = Table.of(
-        ["system", *(Column(name, ".4f") for name in names)],
-        [(system, *(means[name].get(system) for name in names)) for system in systems],
-    )
     verdicts = "".join(
         f'<li><span class="outcome">{escape(v.outcome)}</span>: {escape(v.claim)} '
         f"({escape(v.source)})<br><small>{escape(v.evidence)}</small></li>"
@@ -186,7 +193,7 @@ def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{escape(title)}</h1><h2>Verdicts</h2><ul>{verdicts}</ul>{notes}"
         f"<h2>Means over {len(results['seeds'])} seeds</h2>"
-        f"{table.to_html()}{images}"
+        f"{tabulate_means(findings).to_html()}{images}"
         f"<h2>Captions</h2>{shown or '<p>none</p>'}<h2>Settings</h2>"
         f"<pre>{escape(json.dumps(settings, indent=1, ensure_ascii=False))}</pre>"
         f"<p>{escape(made)}; {results['seconds']} seconds, {escape(results['machine'])}</p>"

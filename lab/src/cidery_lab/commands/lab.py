@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cidery.cli import examples, new_app
+from cidery.cli import examples, new_app, show_table
 
 if TYPE_CHECKING:
     from cidery_lab import LabData
@@ -232,8 +232,7 @@ def run(
             {key: value for key, value in options.items() if value},
         )
         done = run_experiment(name, settings, folder)
-    for line in done.lines():
-        typer.echo(line)
+    show_table(done.table())
     typer.echo(f"\nwritten: {folder / 'index.html'}, {folder / 'results.json'}")
 
 
@@ -326,8 +325,7 @@ def train(
                 callback=callback,
             )
         captioner = done.model
-        for line in done.lines():
-            typer.echo(line)
+        show_table(done.table())
         typer.echo(f"written: {done.folder / 'results.json'}, checkpoint.pt, log.json, log.svg")
 
 
