@@ -365,13 +365,13 @@ def test_formats_can_be_named(tmp_path: Path) -> None:
 def test_unknown_formats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError) as caught:
         read_references(tmp_path / "a", format="xml")  # type: ignore[arg-type]
-    assert str(caught.value) == f"format 'xml' is unknown; there are {', '.join(FORMATS)}"
+    assert str(caught.value) == f"unknown format 'xml'; known: {', '.join(FORMATS)}"
 
 
 @pytest.mark.parametrize("document", [3, "text", None, {"a": 3}, {"images": [], "info": {}}])
 def test_unknown_shapes_name_the_known_ones(tmp_path: Path, document: Any) -> None:
     message = json_complaint(tmp_path, document)
-    assert message.startswith("data.json: the JSON has a shape that is not understood; ")
+    assert message.startswith("data.json: unknown JSON format; ")
     for known in ("COCO annotations", "Karpathy", "{id: [captions]}", "CSV", "Parquet"):
         assert known in message
 
@@ -379,7 +379,7 @@ def test_unknown_shapes_name_the_known_ones(tmp_path: Path, document: Any) -> No
 @pytest.mark.parametrize("content", [b"", b"plain text; no header\n", b"\x00\x01\x02"])
 def test_unrecognized_files_name_the_known_formats(tmp_path: Path, content: bytes) -> None:
     message = complaint(save(tmp_path / "a.txt", content))
-    assert message.startswith("a.txt: the format is not recognized; understood are COCO")
+    assert message.startswith("a.txt: unknown format; supported are COCO")
     assert message.endswith(
         "; give the file the suffix of its format (.json, .jsonl, .ndjson, .csv, .tsv)"
     )
@@ -574,7 +574,7 @@ def test_tables_are_refused_for_good_reason(tmp_path: Path) -> None:
         SettingError, match=r"rows are written as .csv, .jsonl, .parquet, not '.xls'"
     ):
         write_rows(tmp_path / "a.xls", {"id": [1]})
-    with pytest.raises(InputError, match=r"equally long, not {'id': 1, 'caption': 2}"):
+    with pytest.raises(InputError, match=r"equal lengths, not {'id': 1, 'caption': 2}"):
         write_rows(tmp_path / "a.csv", {"id": [1], "caption": ["a", "b"]})
     assert list(tmp_path.iterdir()) == []
 

@@ -61,7 +61,7 @@ def test_parquet_from_bytes(tmp_path: Path) -> None:
 
 
 def test_the_name_has_the_suffix_that_paths_have() -> None:
-    with pytest.raises(FormatError, match=r"^candidates: the format is not recognized"):
+    with pytest.raises(FormatError, match=r"^candidates: unknown format"):
         read_candidates(CSV)
     assert read_candidates(CSV, name="upload.csv", id_field="photo") == [("1", "a cat")]
     assert read_candidates(CSV, id_field="photo") == [("1", "a cat")], "the header tells"

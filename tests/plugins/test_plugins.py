@@ -305,7 +305,7 @@ def read(content):
     other = tmp_path / "captions.txt.gz"
     other.write_bytes(gzip.compress(file.read_bytes()))
     assert read_references(other, format="lines") == read_references(file)
-    with pytest.raises(SettingError, match=r"format 'xml' is unknown; there are coco, .*, lines$"):
+    with pytest.raises(SettingError, match=r"unknown format 'xml'; known: coco, .*, lines$"):
         read_references(file, format="xml")
     file.write_text("nothing\n")
     with pytest.raises(FormatError) as caught:

@@ -343,7 +343,7 @@ def test_without_the_paraphrase_file_words_still_match(sources: Any) -> None:
     assert [path.name for path in METEOR_WORDS.path.parent.glob("*.table")] == [
         "meteor-words-v1.table"
     ]
-    message = r"paraphrase-en\.gz is missing; .* or do without: Meteor\(paraphrases=False\)"
+    message = r"paraphrase-en\.gz is missing; .* or use none: Meteor\(paraphrases=False\)"
     with pytest.raises(DataError, match=message):
         cidery.Meteor().align("a", "a")
 
@@ -537,7 +537,7 @@ def test_the_command_shows_builds_and_removes(run: Any, cache_folder: Any) -> No
     assert run("data", "remove", "meteor") == (0, f"removed {path}\n", "")
     assert run("data", "remove", "meteor") == (
         0,
-        f"there was nothing to remove in {cache_folder}\n",
+        f"nothing to remove in {cache_folder}\n",
         "",
     )
 

@@ -169,7 +169,7 @@ def test_a_cache_that_cannot_be_written_is_told_before_fetching(
     for attempt in (storage.get, storage.find_model):
         with pytest.raises(
             DataError,
-            match=r"^pieces cannot be kept in .*cache \(Not a dir.*set CIDERY_CACHE to a d",
+            match=r"^pieces cannot be stored in .*cache \(Not a dir.*set CIDERY_CACHE to a w",
         ):
             attempt("pieces")
 

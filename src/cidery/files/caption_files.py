@@ -1,8 +1,8 @@
-"""Readers of captions and references.
+"""Captions and references from files.
 
-Nearly every caption file is a list of records, however it is wrapped: COCO annotations and results,
-Karpathy splits, JSON lines, CSV, Parquet. So one step unwraps a container into records, and one
-picks the id and the captions out of records; `{id: captions}` JSON is the one exception.
+Nearly every format is a list of records: COCO annotations and results, Karpathy splits, JSON lines,
+CSV, Parquet. One step reads the records, one selects the id and the captions of each;
+`{id: captions}` JSON is the exception.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ def read_references(
     caption_field: str | None = None,
     id_field: str | None = None,
 ) -> dict[ImageId, list[str]]:
-    """Read references in any format, in the order in which their images first come.
+    """Read references in any format, in the order of their images.
 
     Args:
         source: A path (`-` is standard input), bytes or an open file; plain or gzipped.
-        name: What messages call the source; by default the path or the open file's name.
-        format: One of `FORMATS`, or one that another package adds; by default it is recognized by
-            content and suffix.
-        split: Keep the records of this split only; `train+restval` keeps both.
-        caption_field: The field that has the references; by default a well-known one.
-        id_field: The field that names the image; by default a well-known one. `{id: captions}`
-            files have no fields: their keys are the ids.
+        name: Name of the source in messages. Default: the path or the open file's name.
+        format: One of `FORMATS`, or a format of another package. Default: detected by content and
+            suffix.
+        split: Split to read; `train+restval` reads both. Default: all.
+        caption_field: Field of the references. Default: a well-known name.
+        id_field: Field of the image id. Default: a well-known name. `{id: captions}` files have no
+            fields: their keys are the ids.
 
     ```python
     read_references("references.json")
@@ -101,8 +101,7 @@ def read_candidates(
 ) -> Rows:
     """Read candidates in any format, one `(id, caption)` per caption, in the order of the file.
 
-    The arguments are those of `read_references`; `caption_field` names the field of the captions
-    to score.
+    The arguments are those of `read_references`; `caption_field` is the field of the candidates.
 
     ```python
     read_candidates("outputs.jsonl", caption_field="prediction")
@@ -122,17 +121,17 @@ def read_candidates(
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What to take from a file: a side, a split, fields."""
+    """Reader of candidates or references, with a split and fields."""
 
     side: Side
     split: str | None
     chosen: Chosen
 
     def read(self, given: Readable, name: str | None, format: Format | str | None) -> _Entries:
-        """Return what a file holds for this side."""
+        """Return ids and captions of a file."""
         if format is not None and format not in FORMATS and not has_format(format):
             known = ", ".join(list_names("format", FORMATS))
-            raise SettingError(f"format {format!r} is unknown; there are {known}")
+            raise SettingError(f"unknown format {format!r}; known: {known}")
         name, content = read_bytes(given, name=name, default=self.side)
         source, rows = Source(name), Source(name, "row")
         file = os.fspath(given) if isinstance(given, str | os.PathLike) else name
@@ -165,7 +164,7 @@ class Reader:
         return choose
 
     def pick(self, records: list[Any], source: Source) -> _Entries:
-        """Pick ids and captions out of records; the first record decides where they are."""
+        """Return ids and captions of records, in the fields of the first record."""
         if not records:
             source.fail("there are no captions in it")
         if set(map(type, records)) != {dict}:
@@ -196,7 +195,7 @@ class Reader:
         ]
 
     def _check_rivals(self, records: list[dict[str, Any]], fields: Fields, source: Source) -> None:
-        """Refuse fields that only later records have and that may hold the captions as well."""
+        """Raise a FormatError for fields of later records that may contain the captions."""
         if self.chosen.captions is not None:
             return
         others = list(set().union(*records).difference(records[0]))
@@ -243,7 +242,7 @@ def _check_ids(ids: list[Any], source: Source) -> list[ImageId]:
 
 
 def _check_split(split: str, sizes: Counter[Any], source: Source) -> set[str]:
-    """Return the splits asked for, all of which must be there."""
+    """Return the chosen splits, all of which must exist."""
     present = {name: size for name, size in sizes.items() if isinstance(name, str)}
     if not present:
         raise SettingError(f"{source.name} has no splits; leave split={split!r} (--split) out")
@@ -274,7 +273,7 @@ def _texts(values: list[Any], source: Source) -> list[str | list[str]]:
 
 
 def _sentence(sentence: Any, index: int, source: Source) -> str:
-    """Return a sentence; it may be an object with `raw` (Karpathy) or `caption` (coco-caption)."""
+    """Return a caption; it may be an object with `raw` (Karpathy) or `caption` (coco-caption)."""
     text = sentence
     if isinstance(sentence, dict):
         text = sentence.get("raw", sentence.get("caption"))

@@ -20,11 +20,11 @@ from cidery.files.sources import Source, read_json_lines
 Format: TypeAlias = Literal[
     "coco", "results", "karpathy", "mapping", "jsonl", "csv", "tsv", "parquet", "arrow"
 ]
-"""The name of a file format."""
+"""Name of a file format."""
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""All file formats of cidery's own."""
+"""File formats of cidery."""
 UNDERSTOOD = (
-    "understood are COCO annotations ({'annotations': [{'image_id', 'caption'}]}), COCO results "
+    "supported are COCO annotations ({'annotations': [{'image_id', 'caption'}]}), COCO results "
     "([{'image_id', 'caption'}]), Karpathy datasets ({'images': [{'cocoid', 'sentences'}]}), "
     "{id: caption} and {id: [captions]}, JSON lines, CSV, TSV, Parquet and Arrow"
 )
@@ -38,7 +38,7 @@ _SUFFIXES: dict[str, str] = {
 
 
 def recognize(content: bytes, file: str, id_field: str | None, source: Source) -> str:
-    """Recognize a container by its first bytes, then by its suffix, then by its first line."""
+    """Detect a container by its first bytes, then by its suffix, then by its first line."""
     if content.startswith(b"PAR1"):
         return "parquet"
     # The magic of Arrow files (which Feather is) and the continuation marker of Arrow streams.
@@ -56,7 +56,7 @@ def recognize(content: bytes, file: str, id_field: str | None, source: Source) -
     if any(field.encode() in header for field in (*ID_FIELDS, *filter(None, [id_field]))):
         return "csv"
     source.fail(
-        f"the format is not recognized; {UNDERSTOOD}; give the file the suffix of its format "
+        f"unknown format; {UNDERSTOOD}; give the file the suffix of its format "
         f"({', '.join(_SUFFIXES)})"
     )
 
@@ -82,7 +82,7 @@ def parse_json_lines(text: str, source: Source) -> list[Any]:
 
 
 def recognize_json(document: Any, named: tuple[str | None, ...], source: Source) -> str:
-    """Recognize what a JSON document holds; `named` are fields that someone named."""
+    """Detect the format of a JSON document; `named` are fields that the user chose."""
     if isinstance(document, list):
         return "results"
     if isinstance(document, dict):
@@ -100,7 +100,7 @@ def recognize_json(document: Any, named: tuple[str | None, ...], source: Source)
             return "results"  # a single record
         if all(isinstance(value, str | list) for value in document.values()):
             return "mapping"
-    source.fail(f"the JSON has a shape that is not understood; {UNDERSTOOD}")
+    source.fail(f"unknown JSON format; {UNDERSTOOD}")
 
 
 def unwrap_records(document: Any, shape: str, source: Source) -> list[Any]:
@@ -115,7 +115,7 @@ def unwrap_records(document: Any, shape: str, source: Source) -> list[Any]:
 
 
 def parse_csv(text: str, delimiter: str | None, source: Source) -> list[dict[str, str]]:
-    """Return a dict per row; the delimiter is the one that the header has most of."""
+    """Return a dict per row. Default delimiter: the most frequent one in the header."""
     header = text.lstrip().partition("\n")[0]
     delimiter = delimiter or max(",\t;", key=header.count)
     # Strict, so that a stray quote is an error here and does not swallow the lines up to the next.
@@ -143,13 +143,13 @@ def read_arrow(
     choose: Callable[[dict[str, bool]], list[str]],
     source: Source,
 ) -> list[dict[str, Any]]:
-    """Return a dict per row, of the columns that are needed: a column of images stays unread.
+    """Return a dict per row, with the columns that are needed.
 
     Args:
-        content: of a Parquet or Arrow file.
+        content: content of a Parquet or Arrow file.
         container: `parquet` or `arrow`.
-        choose: returns the columns to read, of those there are and whether they may be captions.
-        source: for messages.
+        choose: returns the columns to read, from the existing ones and True for possible captions.
+        source: source, for messages.
     """
     pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     buffer = pyarrow.BufferReader(content)
@@ -172,7 +172,7 @@ def list_rows(table: Any, source: Source) -> list[dict[str, Any]]:
 
 
 def check_texts(table: Any, source: Source) -> None:
-    """Refuse text that is not UTF-8, which Arrow takes as it comes, and name its row."""
+    """Raise a FormatError with the row of text that is not UTF-8."""
     pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     try:
         table.validate(full=True)
@@ -191,13 +191,13 @@ def check_texts(table: Any, source: Source) -> None:
 
 
 def describe_columns(schema: Any) -> dict[str, bool]:
-    """Return the columns, and whether they hold texts or lists and so may hold captions."""
+    """Return the columns, and True for those that may contain captions."""
     kinds = ("string", "large_string", "list", "large_list", "dictionary", "null")
     return {column.name: str(column.type).startswith(kinds) for column in schema}
 
 
 def import_pyarrow(module: str, purpose: str) -> Any:
-    """Import an optional module, or say which extra brings it."""
+    """Import an optional module, or raise a MissingExtraError."""
     try:
         return importlib.import_module(module)
     except ImportError:

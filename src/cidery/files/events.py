@@ -1,4 +1,4 @@
-"""Files of captioned events in videos: ActivityNet Captions, its results, and YouCook2."""
+"""Captioned events in videos, from files: ActivityNet Captions, its results, YouCook2."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cidery.errors import FormatError
 
 @dataclass(frozen=True, order=True)
 class Event:
-    """What happens in a part of a video."""
+    """Caption of a part of a video."""
 
     start: float
     end: float
@@ -24,13 +24,13 @@ class Event:
 
 
 Events: TypeAlias = Mapping[str, Sequence[Event]]
-"""By video."""
+"""Events by video."""
 
 
 def read_events(path: str | os.PathLike[str]) -> dict[str, list[Event]]:
     """Read events with captions, by video, in the order of the file.
 
-    Known are ActivityNet Captions (`{video: {"timestamps": …, "sentences": …}}`), results of its
+    Formats: ActivityNet Captions (`{video: {"timestamps": …, "sentences": …}}`), results of its
     challenge (`{"results": {video: [{"timestamp": …, "sentence": …}]}}`, or without `results`) and
     YouCook2 (`{"database": {video: {"annotations": [{"segment": …, "sentence": …}]}}}`).
 

@@ -1,7 +1,7 @@
-"""Which fields of a record hold the id of the image and the captions.
+"""Fields of records that contain the image id and the captions.
 
-Well-known names are found by themselves. Where a record has several fields that may hold what is
-looked for, none is guessed: the error lists them and says how to name one.
+Well-known names are read by default. If several fields may contain captions, none is guessed: the
+error lists them and the option that chooses one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OWN_FIELDS: dict[Side, tuple[str, ...]] = {
     "references": ("references", "refs"),
 }
 SHARED_FIELDS = ("captions", "caption", "sentences")
-"""Hold candidates in a file of candidates, references in a file of references."""
+"""Fields of candidates in files of candidates, of references in files of references."""
 CAPTION_FIELDS = (*OWN_FIELDS["candidates"], *OWN_FIELDS["references"], *SHARED_FIELDS)
 
 _NUMBERED = re.compile(r"caption_?([0-9]+)")
@@ -45,18 +45,18 @@ _RIVAL_WORDS: dict[Side, frozenset[str]] = {
         )
     ),
 }
-"""Words in the names of fields that are never read by themselves, but may hold the captions."""
+"""Words in names of fields that may contain captions, but are not read by default."""
 _PLAIN_WORDS = frozenset(
     ("caption", "captions", "image", "model", "sentence", "sentences", "string", "text", "texts")
 )
 OPTIONS: dict[Side, str] = {"candidates": "--caption-field", "references": "--reference-field"}
-"""Of the command line."""
+"""Options of the command line."""
 _CALLED: dict[Side, str] = {"candidates": "the captions to score", "references": "the references"}
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Fields that someone named; None: the well-known ones are looked for."""
+    """Fields that the user chose; None: well-known names."""
 
     id: str | None = None
     captions: str | None = None
@@ -64,7 +64,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The field of the id, and the field, or the numbered fields, of the captions."""
+    """Field of the id, and field or numbered fields of the captions."""
 
     id: str
     captions: tuple[str, ...]
@@ -75,10 +75,10 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
     """Return the fields to read.
 
     Args:
-        present: the fields there are, and whether what they hold may be captions.
-        side: of captions or of references, which some names tell apart.
-        chosen: fields that someone named.
-        source: for messages.
+        present: fields of the first record, and True if the value may be captions.
+        side: candidates or references.
+        chosen: fields that the user chose.
+        source: source, for messages.
     """
     id_field = _find_id(present, side, chosen.id, source)
     if chosen.captions is not None:
@@ -106,14 +106,14 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
 
 
 def find_rivals(names: Sequence[str], side: Side, read: Fields) -> list[str]:
-    """Return those of some fields that may hold the captions as well as the one that is read."""
+    """Return the fields that may contain the captions instead of the one that is read."""
     clear = side == "references" and read.captions[0] in OWN_FIELDS[side]
     shared = () if clear else SHARED_FIELDS
     return [name for name in names if name in shared or _is_rival(name, side)]
 
 
 def explain_ambiguous(names: Sequence[str], side: Side) -> str:
-    """Return the message that lists fields and says how to name one."""
+    """Return the message about several fields that may contain captions."""
     listed = f"{', '.join(map(repr, names[:-1]))} and {names[-1]!r}"
     both = "both" if len(names) == 2 else "all"
     return (
@@ -122,17 +122,17 @@ def explain_ambiguous(names: Sequence[str], side: Side) -> str:
 
 
 def may_be_captions(value: Any) -> bool:
-    """Tell texts, lists and blanks, which other records may fill, from numbers and objects."""
+    """Return True for text, lists and null."""
     return value is None or isinstance(value, str | list)
 
 
-_MOST_SHOWN = 20
+_MAX_SHOWN = 20
 
 
 def spell_fields(names: Mapping[str, Any] | Sequence[str]) -> str:
-    """Return the names of fields, fit for a message."""
-    shown = ", ".join(name[:60] for name in list(names)[:_MOST_SHOWN]) or "none"
-    return f"{shown}, …" if len(names) > _MOST_SHOWN else shown
+    """Return names of fields for a message."""
+    shown = ", ".join(name[:60] for name in list(names)[:_MAX_SHOWN]) or "none"
+    return f"{shown}, …" if len(names) > _MAX_SHOWN else shown
 
 
 def _find_id(present: Mapping[str, bool], side: Side, chosen: str | None, source: Source) -> str:
@@ -160,7 +160,7 @@ def _find_numbered(present: Mapping[str, bool]) -> tuple[str, ...]:
 
 
 def _find_possible(present: Mapping[str, bool], side: Side, numbered: Sequence[str]) -> list[str]:
-    """Return the fields that may hold the captions, those with well-known names first."""
+    """Return the fields that may contain the captions, well-known names first."""
     own = [name for name in OWN_FIELDS[side] if present.get(name)]
     shared = [name for name in SHARED_FIELDS if present.get(name)]
     rivals = [
@@ -169,7 +169,7 @@ def _find_possible(present: Mapping[str, bool], side: Side, numbered: Sequence[s
         if may_be and name not in own and _is_rival(name, side)
     ]
     if own and side == "references":
-        # `references` says what it is, so that the record's captions are the other side.
+        # Beside `references`, other captions of a record are candidates.
         return [*own, *rivals]
     if not own and numbered:
         shared = [*shared, numbered[0]]
@@ -177,7 +177,7 @@ def _find_possible(present: Mapping[str, bool], side: Side, numbered: Sequence[s
 
 
 def _is_rival(name: str, side: Side) -> bool:
-    """Tell whether a name, such as `prediction` or `model_output`, says that it holds captions."""
+    """Return True for names such as `prediction` or `model_output`."""
     if side == "candidates" and name == "text":
         return True
     parted = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()  # modelOutput

@@ -1,4 +1,4 @@
-"""Files and other names of images: which of them belongs to an image id."""
+"""Image files, matched with image ids."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cidery.corpus import ImageId
 
 SUFFIXES = frozenset({".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)$")
-"""At the end of a name, and not the end of a word: `…_693b08cb07` has none."""
+"""Number at the end of a name, but not of a word: `…_693b08cb07` has none."""
 
 
 def list_images(folder: Path) -> list[Path]:
-    """Return the pictures of a folder and the folders in it, in the order of their names."""
+    """Return the image files in a folder and its subfolders, sorted."""
     return sorted(
         Path(root, name)
         for root, _, names in os.walk(folder)
@@ -25,7 +25,7 @@ def list_images(folder: Path) -> list[Path]:
 
 
 def match_files(files: Sequence[Path], ids: Sequence[ImageId]) -> list[Path | None]:
-    """Find the file of each image, by its name or by the number at the end of its name.
+    """Return the file of each image, by its name or by the number at the end of its name.
 
     ```python
     match_files([Path("COCO_val2014_000000000042.jpg")], [42])
@@ -36,7 +36,7 @@ def match_files(files: Sequence[Path], ids: Sequence[ImageId]) -> list[Path | No
 
 
 def match_names(names: Sequence[str], ids: Sequence[ImageId]) -> list[int | None]:
-    """Find the place of each image among names, as `match_files` does.
+    """Return the index of each image among names; None if it has none.
 
     ```python
     match_names(["a.jpg", "COCO_val2014_000000000042.jpg"], [42, "a"])   # [1, 0]
@@ -47,14 +47,14 @@ def match_names(names: Sequence[str], ids: Sequence[ImageId]) -> list[int | None
     for place, text in enumerate(names):
         by_name.setdefault(text, place)
     for place, text in enumerate(names):
-        stem = _cut_ending(text)
+        stem = _remove_suffix(text)
         by_name.setdefault(stem, place)
         if (match := _NUMBER.search(stem)) and len(match[1]) < 20:
             by_number.setdefault(int(match[1]), place)
     return [_find(image, by_name, by_number) for image in ids]
 
 
-def _cut_ending(text: str) -> str:
+def _remove_suffix(text: str) -> str:
     name = PurePosixPath(text).name
     ending = PurePosixPath(name).suffix
     return name.removesuffix(ending) if ending.lower() in {*SUFFIXES, ".npy"} else name

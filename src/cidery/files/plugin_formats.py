@@ -1,4 +1,4 @@
-"""File formats that other packages add (`cidery.plugins`)."""
+"""File formats of other packages (`cidery.plugins`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cidery.plugins import load_plugin
 
 
 def has_format(name: str) -> bool:
-    """Tell whether an installed package reads a format, or files with a suffix, of that name."""
+    """Return True if an installed package reads a format or suffix."""
     return bool(name) and load_plugin("format", name) is not None
 
 
 def read_plugin_format(name: str, content: bytes, file: str) -> list[Any]:
-    """Return the records of a file in a format that another package adds."""
+    """Return the records of a file in a format of another package."""
     loaded = load_plugin("format", name)
     if loaded is None:
         raise FormatError(f"{file}: no installed package reads the format {name!r}")

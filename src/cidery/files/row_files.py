@@ -1,4 +1,4 @@
-"""The writer of tables with one row per caption."""
+"""Tables with one row per caption, as files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Column: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
     """Write a table, one row per caption, as `.csv`, `.jsonl` or `.parquet` by the suffix.
 
-    The file appears when it is complete; a failure leaves what was there before.
+    The file is replaced when it is complete.
     """
     check_rows_file(path)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise InputError(f"the columns of a table are equally long, not {lengths}")
+        raise InputError(f"the columns of a table must have equal lengths, not {lengths}")
     table = {
         name: list(values.tolist() if isinstance(values, np.ndarray) else values)
         for name, values in columns.items()
@@ -39,7 +39,7 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
 
 
 def check_rows_file(path: str | os.PathLike[str]) -> None:
-    """Refuse a file whose suffix names no format that `write_rows` writes."""
+    """Raise a SettingError unless `write_rows` supports the suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
         raise SettingError(

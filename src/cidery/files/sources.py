@@ -1,4 +1,4 @@
-"""Where content comes from: a path, bytes or an open file; what messages call it."""
+"""Sources of content: a path, bytes or an open file, and its name in messages."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from typing import IO, Any, NoReturn, TypeAlias
 from cidery.errors import FormatError, InputError
 
 Readable: TypeAlias = str | os.PathLike[str] | bytes | IO[bytes] | IO[str]
-"""A path (`-` is standard input), the content itself, or a file that is open for reading."""
+"""Path (`-` is standard input), bytes, or open file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What messages call a file, and what they call its records."""
+    """Name of a file and of its records in messages."""
 
     name: str
     unit: str = "entry"
     first: int = 0
-    """How many records are before those at hand, where a file is read piece by piece."""
+    """Number of records before those of this chunk."""
 
     def fail(self, problem: str, *, index: int | None = None) -> NoReturn:
-        """Raise the error that names this file and, from 1, the record."""
+        """Raise a FormatError with the file and the number of the record, from 1."""
         place = self.name if index is None else f"{self.name}, {self.unit} {self.place(index)}"
         raise FormatError(f"{place}: {problem}") from None
 
@@ -43,12 +43,12 @@ class Source:
 def read_bytes(
     source: Readable, *, name: str | None = None, default: str = "the content"
 ) -> tuple[str, bytes]:
-    """Return the name and the content of a source, unzipped if need be.
+    """Return the name and the content of a source; gzip is decompressed.
 
     Args:
         source: a path, bytes or an open file.
-        name: what messages call it; by default the path, or the name that an open file has.
-        default: the name where there is none.
+        name: name in messages. Default: the path, or the name of the open file.
+        default: name of sources without one.
     """
     name = name or _find_name(source) or default
     content = _read(source)
@@ -90,10 +90,7 @@ def _read(source: Readable) -> bytes:
 
 
 def decode(content: bytes, source: Source) -> str:
-    """Return the text that bytes spell, or say which byte is wrong.
-
-    Where they are a piece of a file, the source's records are lines.
-    """
+    """Decode UTF-8 or UTF-16; raise a FormatError with the line of an invalid byte."""
     utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return content.decode("utf-16" if utf16 else "utf-8-sig")
@@ -107,9 +104,12 @@ def decode(content: bytes, source: Source) -> str:
 
 
 def read_json_lines(text: str, name: str, before: int = 0) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the content of every line of JSON lines that is not blank.
+    """Yield the number and the content of every line that is not blank.
 
-    `before` lines of the file are not in the text.
+    Args:
+        text: JSON lines.
+        name: name of the file in messages.
+        before: number of lines of the file before the text.
     """
     for number, line in enumerate(
         text.split("\n"), start=before + 1
@@ -119,14 +119,14 @@ def read_json_lines(text: str, name: str, before: int = 0) -> Iterator[tuple[int
         try:
             yield number, json.loads(line)
         except (ValueError, RecursionError) as error:
-            what = error.msg if isinstance(error, json.JSONDecodeError) else error
+            problem = error.msg if isinstance(error, json.JSONDecodeError) else error
             Source(name).fail(
-                f"line {number} is not JSON: {what}; JSON lines have one object per line"
+                f"line {number} is not JSON: {problem}; JSON lines have one object per line"
             )
 
 
 def read_json_objects(text: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place (`name, line 3`) and the content of every line, which must be objects."""
+    """Yield the place (`name, line 3`) and the object of every line."""
     for number, content in read_json_lines(text, name):
         place = f"{name}, line {number}"
         if not isinstance(content, dict):
@@ -136,9 +136,9 @@ def read_json_objects(text: str, name: str) -> Iterator[tuple[str, dict[str, Any
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector, which walks over all parsed records again and again.
+    """Pause the garbage collector while many records are parsed.
 
-    It takes a fifth of the time to read `captions_val2014.json`, for nothing: JSON makes no cycles.
+    It would take a fifth of the time to read `captions_val2014.json`; JSON makes no cycles.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -150,6 +150,6 @@ def collector_paused() -> Iterator[None]:
 
 
 def shorten(value: Any) -> str:
-    """Return a value as JSON spells it, fit for a message."""
+    """Return a value as short JSON for a message."""
     shown = json.dumps(value, ensure_ascii=False, default=repr)
     return shown if len(shown) <= 60 else f"{shown[:57]}…"

@@ -1,4 +1,4 @@
-"""Arrays in NumPy's files, as users give them."""
+"""Arrays in NumPy files of users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing a file completely or not at all."""
+"""Atomic writes of files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Put a complete file in place; after a failure, what was there before is still there.
+    """Write a file completely, or leave the previous one in place.
 
-    A link stays a link, and a file that is replaced keeps its permissions. OSError names `path`.
+    Links and permissions are preserved. An OSError names `path`.
 
     ```python
     write_atomically("scores.json", b"{}")

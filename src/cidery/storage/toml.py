@@ -1,4 +1,4 @@
-"""TOML, which Python itself reads from 3.11 on."""
+"""TOML; the standard library reads it since Python 3.11."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from cidery.errors import MissingExtraError
 
 TomlError = ValueError
-"""What a text that is not TOML raises: tomllib's error is one."""
+"""Error of text that is not TOML; that of tomllib is a subclass."""
 
 
 def parse_toml(text: str) -> Any:
