@@ -563,8 +563,8 @@ GOOD = '{"image": "a", "references": ["a cat"]}\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"mine\.jsonl: there are no judgments in it; add lines with 'pair', 'caption'"),
-        (GOOD, "there are no judgments in it, only references; add lines"),
+        ("", r"mine\.jsonl: no judgments; add lines with 'pair', 'caption'"),
+        (GOOD, "no judgments, only references; add lines"),
         ("nonsense", "line 1 is not JSON"),
         ("[1]", "line 1: expected a JSON object"),
         ('{"pair": ["a", "b"], "votes": [1]}', "expected text in 'image', found None"),
@@ -757,7 +757,7 @@ def test_pictures(
         assert len(figure.axes) >= len(agreement.points)
     with pytest.raises(SettingError, match="has no accuracy by number of references"):
         plot_references(meta.evaluate(pairs, WORDS))
-    with pytest.raises(SettingError, match="no scores beside ratings"):
+    with pytest.raises(SettingError, match="no scores and ratings to draw"):
         plot_correlations(curve)
 
 

@@ -69,7 +69,7 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         meta.evaluate_all(tmp_path / "nowhere", METRICS)
     (tmp_path / "mine.jsonl").write_text("{}")
-    with pytest.raises(InputError, match=r"mine\.jsonl is a file, not a folder; give the folder"):
+    with pytest.raises(InputError, match=r"mine\.jsonl is a file; pass the parent folder"):
         meta.evaluate_all(tmp_path / "mine.jsonl", METRICS)
     # What is there and broken is not passed over.
     (folder / "audio" / "clotho_eval.json").write_text("{}")

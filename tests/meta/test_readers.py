@@ -238,7 +238,7 @@ def test_vatex_as_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert found.judged.images.tolist() == [0, 0]
     assert found.judged.references[0] == WORDS
     write_pickles(tmp_path, human_scores=np.asarray([1, 2, 3]))
-    with pytest.raises(FormatError, match="3 ratings do not go together; expected 3 ratings per"):
+    with pytest.raises(FormatError, match="3 ratings are inconsistent; expected 3 ratings per"):
         meta.read_dataset("vatex-eval", tmp_path)
     write_pickles(tmp_path, video_ids=Evil())
     with pytest.raises(FormatError, match=r"refused to load builtins\.eval"):

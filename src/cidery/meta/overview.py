@@ -16,7 +16,7 @@ import numpy as np
 from cidery.errors import InputError, SettingError
 from cidery.meta.cache import open_cache
 from cidery.meta.datasets import read_dataset
-from cidery.meta.datasets.files import NotHereError
+from cidery.meta.datasets.files import MissingFilesError
 from cidery.meta.evaluation import judge_dataset
 from cidery.meta.labels import AnyMetrics, label_for
 from cidery.meta.protocols import choose_protocol
@@ -182,7 +182,7 @@ def evaluate_all(
             continue
         try:
             dataset = read_dataset(name, path)
-        except NotHereError as error:
+        except MissingFilesError as error:
             if sets:
                 raise
             absent[name] = str(error)

@@ -8,16 +8,16 @@ from types import MappingProxyType
 
 from cidery.errors import SettingError
 from cidery.meta.datasets.audio import read_audiocaps_eval, read_clotho_eval
-from cidery.meta.datasets.challenge import read_coco_2015
+from cidery.meta.datasets.cider_r_triplets import read_cider_r_triplets
+from cidery.meta.datasets.coco_challenge import read_coco_2015
 from cidery.meta.datasets.composite import read_composite
-from cidery.meta.datasets.fifty import read_abstract_50s, read_pascal_50s
 from cidery.meta.datasets.flickr8k import read_flickr8k_crowd, read_flickr8k_expert
 from cidery.meta.datasets.foil import read_foil
-from cidery.meta.datasets.generic import build_judgments, read_judgments
+from cidery.meta.datasets.judgment_files import build_judgments, read_judgments
+from cidery.meta.datasets.pascal50s import read_abstract_50s, read_pascal_50s
 from cidery.meta.datasets.polaris import read_nebula, read_polaris
 from cidery.meta.datasets.pracegover import read_pracegover_triplets
 from cidery.meta.datasets.thumb import read_thumb
-from cidery.meta.datasets.triplets import read_cider_r_triplets
 from cidery.meta.datasets.vatex import read_vatex_eval
 from cidery.meta.judgments import Dataset
 from cidery.plugins import list_names, load_plugin

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import NotHereError, Record, read_json, read_records
-from cidery.meta.datasets.generic import build_judgments
+from cidery.meta.datasets.files import MissingFilesError, Record, read_json, read_records
+from cidery.meta.datasets.judgment_files import build_judgments
 from cidery.meta.judgments import Pairs
 
 KINDS = ("HC", "HI", "HM", "MM_1", "MM_2", "MM_3", "MM_4", "MM_5")
@@ -52,7 +52,7 @@ def _find(path: Path, stem: str) -> Path:
         for name in (f"{stem}.json", f"{stem}.jsonl", f"{stem}_dev.jsonl"):
             if (folder / name).is_file():
                 return folder / name
-    raise NotHereError(f"{path}: there is no {stem}.json in this folder")
+    raise MissingFilesError(f"{path}: there is no {stem}.json in this folder")
 
 
 def _read_sounds(file: Path) -> Iterator[Record]:

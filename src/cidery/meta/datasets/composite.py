@@ -17,8 +17,8 @@ def read_composite(path: str | os.PathLike[str]) -> Ratings:
     """Read the three files: 11,985 captions with a rating of correctness each.
 
     One of an image's candidates was written by a person and is among its references. It is removed
-    from the references of all the image's candidates: left in, it is compared with itself. The
-    candidates are lower-cased and spaced, so that only letters and digits are compared to find it.
+    from the references of all candidates of the image. Only letters and digits are compared, since
+    candidates are lower-cased and tokenized.
     """
     records = [
         record for file in locate(path, *FILES, folder="composite") for record in read_records(file)

@@ -16,7 +16,7 @@ from cidery.files import read_json_objects, read_text, shorten
 from cidery.tables import unguard_cell
 
 
-class NotHereError(FormatError):
+class MissingFilesError(FormatError):
     """A folder lacks the files of a data set."""
 
 
@@ -32,7 +32,7 @@ def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[
         return found
     given = Path(path).parent if Path(path).is_file() else Path(path)
     missing = [name for name in names if not (given / name).is_file()]
-    raise NotHereError(f"{path}: there is no {' and no '.join(missing)} in this folder")
+    raise MissingFilesError(f"{path}: there is no {' and no '.join(missing)} in this folder")
 
 
 def find_all(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:

@@ -20,8 +20,8 @@ from cidery.meta.judgments import JudgedCaptions, Ratings
 def read_flickr8k_expert(path: str | os.PathLike[str]) -> Ratings:
     """Read `ExpertAnnotations.txt`: three ratings from 1 to 4 for each of 5,822 rows.
 
-    Rows that show an image its own caption are left out (158), as in Anderson et al. 2016; each of
-    the other rows' three ratings counts by itself, and each row is a document.
+    The 158 rows of an image's own caption are dropped, as in Anderson et al. 2016. Each rating
+    counts by itself, and each row is a document.
     """
     judgments, token = locate(
         path, "ExpertAnnotations.txt", "Flickr8k.token.txt", folder="flickr8k"
@@ -41,8 +41,8 @@ def read_flickr8k_expert(path: str | os.PathLike[str]) -> Ratings:
 def read_flickr8k_crowd(path: str | os.PathLike[str]) -> Ratings:
     """Read `CrowdFlowerAnnotations.txt`: the share of yes among three or more, for 47,830 rows.
 
-    All rows stay. A caption that is judged on its own image is removed from that image's
-    references, in whichever row.
+    A caption that is judged with its own image is removed from the references of that image, in all
+    rows.
     """
     judgments, token = locate(
         path, "CrowdFlowerAnnotations.txt", "Flickr8k.token.txt", folder="flickr8k"
@@ -60,7 +60,7 @@ def read_flickr8k_crowd(path: str | os.PathLike[str]) -> Ratings:
 
 
 class _Row:
-    """One image, one caption, and what people said."""
+    """An image, a caption and its ratings."""
 
     __slots__ = ("answers", "caption_image", "caption_number", "image")
 

@@ -19,8 +19,8 @@ FILES = ("foilv1.0_test_2017.json", "captions_val2014.json")
 def read_foil(path: str | os.PathLike[str]) -> Pairs:
     """Read the test split and COCO's captions of val2014: pairs of a right and a wrong caption.
 
-    The first of each pair is right, and everybody is taken to say so. References are the other
-    captions of the image; published numbers have one of them, or all four.
+    The first of each pair is correct. References are the other captions of the image; published
+    results use one of them, or all four.
     """
     foil_file, coco_file = locate(path, *FILES, folder="foil")
     references: dict[Any, list[str]] = {}

@@ -1,7 +1,7 @@
 """PASCAL-50S and ABSTRACT-50S from the authors' MATLAB files.
 
-`consensus_….mat` has a struct array `triplets`: a reference, two captions, and 1 where people
-found the first caption more like the reference. `pair_pascal.mat` has image and captions in
+`consensus_….mat` has a struct array `triplets`: a reference, two captions, and 1 if the
+first caption is more similar to the reference. `pair_pascal.mat` has image and captions in
 `new_input`, a struct array too or an array of cells, and names kind and systems.
 """
 
@@ -17,7 +17,7 @@ from cidery.errors import FormatError, MissingExtraError
 from cidery.meta.judgments import JudgedCaptions, Pairs
 
 TRIPLETS = 48
-"""Of each pair."""
+"""Number of triplets per pair."""
 KINDS = {1: "HC", 2: "HI", 3: "HM", 4: "MM"}
 
 Triplet: TypeAlias = tuple[str, str, str, int]
@@ -25,7 +25,7 @@ Triplet: TypeAlias = tuple[str, str, str, int]
 
 
 def read_matlab_pascal(pairs_file: Path, consensus_file: Path) -> Pairs:
-    """Read pairs of PASCAL-50S with their 48 references and what people said of each."""
+    """Read pairs of PASCAL-50S with their 48 references and the votes for each."""
     content = _load(pairs_file)
     rows = _as_list(_get(content, "new_input", pairs_file))
     kinds = np.asarray(_get(content, "category", pairs_file)).reshape(-1)
@@ -149,7 +149,7 @@ def _get_cells(row: Any) -> list[Any]:
 
 
 def _unwrap(value: Any) -> Any:
-    """Return what is in a cell that is in a cell."""
+    """Return the content of nested cells."""
     while isinstance(value, np.ndarray | list) and len(_as_list(value)) == 1:
         value = _as_list(value)[0]
     return value

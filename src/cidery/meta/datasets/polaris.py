@@ -1,7 +1,7 @@
 """Polaris (Wada et al., CVPR 2024) and Nebula (Matsuda et al., ACCV 2024): ratings of captions.
 
-Both come as Parquet files for each split, with the images inside, which are not read; Polaris also
-as CSV files, in which references are written as a Python list.
+Both come as Parquet files for each split, with the images, which are not read; Polaris also as
+CSV files, in which references are a Python list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from cidery.errors import FormatError
 from cidery.files import import_pyarrow
-from cidery.meta.datasets.files import NotHereError, Record
+from cidery.meta.datasets.files import MissingFilesError, Record
 from cidery.meta.judgments import JudgedCaptions, Ratings
 
 CAPTION = ("mt", "cand")
@@ -78,7 +78,7 @@ def _find(name: str, path: Path, table: str) -> list[Path]:
             return [folder / table]
         if found := sorted(folder.glob("test-*.parquet")):
             return found
-    raise NotHereError(f"{path}: there is no {table} and no test-*.parquet in this folder")
+    raise MissingFilesError(f"{path}: there is no {table} and no test-*.parquet in this folder")
 
 
 def _read_rows(file: Path) -> Iterator[Record]:

@@ -1,7 +1,7 @@
 """The triplets of #PraCegoVer, as the CIDEr-R paper's authors write them.
 
 Santos, Colombini, Avila 2021; their repository gabrielsantosrv/coco-caption has the program that
-makes the file. The captions are restricted: the file is the user's to get.
+makes the file. The captions are restricted.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class _Triplet:
 def read_pracegover_triplets(path: str | os.PathLike[str]) -> Pairs:
     """Read a reference, a right and a wrong caption for each triplet.
 
-    Kinds are those of the file: in HCI both captions are whole, in HII the right one is cut off.
-    Triplets with the same reference share a document; images are the groups of captions that HCI
-    puts together.
+    In HCI both captions are complete, in HII the correct one is truncated.
+    Triplets with the same reference share a document; images are groups of captions that HCI
+    connects.
     """
     file = _find(path)
     triplets = list(_read(file))
@@ -63,7 +63,7 @@ def read_pracegover_triplets(path: str | os.PathLike[str]) -> Pairs:
 
 
 def _find(path: str | os.PathLike[str]) -> Path:
-    """Return the file: as given, whatever its name, or by its name in a folder."""
+    """Return the file: the path, or the file in a folder."""
     given = Path(path)
     if given.is_file():
         return given
@@ -112,8 +112,8 @@ def _read_triplet(row: Any, kind: str, place: str) -> _Triplet:
 def _find_images(triplets: list[_Triplet], references: list[str]) -> np.ndarray[Any, Any]:
     """Return the image of each reference, from 0.
 
-    The file does not name images. Reference and right caption of a whole triplet describe the same
-    one, so that references which such triplets connect do, too.
+    The file has no image ids. Reference and correct caption of a triplet describe the same image,
+    and so do references that such triplets connect.
     """
     leader = {reference: reference for reference in references}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import NotHereError, Record, read_records
+from cidery.meta.datasets.files import MissingFilesError, Record, read_records
 from cidery.meta.judgments import JudgedCaptions, Ratings
 
 FILE = "mscoco_THumB-1.0.jsonl"
@@ -27,9 +27,8 @@ penalties."""
 def read_thumb(path: str | os.PathLike[str]) -> Ratings:
     """Read `mscoco_THumB-1.0.jsonl`: 500 captions each of four systems and of people.
 
-    The question is `total` unless another is asked for. References stand in the lines
-    (`references`) or in a file whose name ends in `references.json`, as the authors', or
-    `references.jsonl`; the human caption that is judged must not be among them.
+    The default question is `total`. References are in the lines (`references`) or in a file whose
+    name ends in `references.json` or `references.jsonl`, without the judged human caption.
     """
     file = _find(Path(path))
     records = list(read_records(file))
@@ -80,7 +79,7 @@ def _find(path: Path) -> Path:
         for name in (FILE, "dev.jsonl"):
             if (folder / name).is_file():
                 return folder / name
-    raise NotHereError(f"{path}: there is no {FILE} in this folder")
+    raise MissingFilesError(f"{path}: there is no {FILE} in this folder")
 
 
 def _read_references(folder: Path) -> dict[tuple[str, str], list[str]]:

@@ -15,7 +15,7 @@ from cidery.meta.datasets.files import locate
 from cidery.meta.judgments import JudgedCaptions, Ratings
 
 FILES = ("candidates_list.pkl", "gts_list.pkl", "human_scores.pkl", "video_ids.pkl")
-PEOPLE = 3
+JUDGES = 3
 _ALLOWED = {
     ("numpy", "ndarray"),
     ("numpy", "dtype"),
@@ -31,21 +31,21 @@ _ALLOWED = {
 def read_vatex_eval(path: str | os.PathLike[str]) -> Ratings:
     """Read four pickles of arrays: 18,000 captions of 3,000 videos, three ratings from 1 to 5 each.
 
-    Only arrays, lists, numbers and text are unpickled; anything else is refused before it can run.
-    Published numbers use one reference, or nine (`--references 9 --draw first`).
+    Only arrays, lists, numbers and text are unpickled; anything else is refused.
+    Published results use one reference, or nine (`--references 9 --draw first`).
     """
     files = locate(path, *FILES, folder="vatex_eval")
     captions, references, scores, videos = (_read_array(file) for file in files)
     count = len(captions)
-    if len(references) != count or len(videos) != count or scores.size != PEOPLE * count:
+    if len(references) != count or len(videos) != count or scores.size != JUDGES * count:
         raise FormatError(
             f"{path}: {count} captions, {len(references)} lists of references, {len(videos)} "
-            f"videos and {scores.size} ratings do not go together; expected {PEOPLE} ratings per "
+            f"videos and {scores.size} ratings are inconsistent; expected {JUDGES} ratings per "
             "caption"
         )
     try:
         # All ratings of the first person come first.
-        ratings = scores.astype(np.float64).reshape(PEOPLE, count).T
+        ratings = scores.astype(np.float64).reshape(JUDGES, count).T
     except (TypeError, ValueError):
         raise FormatError(f"{files[2]}: expected numbers") from None
     images = np.unique([str(video) for video in videos], return_inverse=True)[1]
@@ -57,7 +57,7 @@ def read_vatex_eval(path: str | os.PathLike[str]) -> Ratings:
             [[_get_text(text, files[1]) for text in group] for group in references],
             images.astype(np.int64),
         ),
-        np.repeat(np.arange(count), PEOPLE),
+        np.repeat(np.arange(count), JUDGES),
         ratings.reshape(-1),
     )
 

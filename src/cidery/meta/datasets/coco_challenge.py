@@ -14,8 +14,8 @@ from cidery.meta.datasets.files import locate, read_json
 from cidery.meta.judgments import Systems
 
 QUESTIONS = {"q1": "M1", "q2": "M2", "q3": "M3", "q4": "M4", "q5": "M5"}
-"""M1: as good as a person's or better; M2: passes for a person's; M3: correct, 1 to 5; M4:
-detailed, 1 to 5; M5: like what people wrote."""
+"""M1: at least as good as a human caption; M2: mistaken for a human caption; M3: correctness, 1 to
+5; M4: detail, 1 to 5; M5: similarity to a human caption."""
 METRICS = {
     "cider-d": "CIDEr",
     "bleu-1": "Bleu_1",
@@ -28,14 +28,13 @@ METRICS = {
 }
 FILES = ("cap_challenge2015.json", "cap_c5.json", "cap_c40.json")
 JUDGED_BEFORE = "2015-06"
-"""People judged what had come in by then; some teams' leaderboard rows are of later entries."""
+"""Date of the judgments; some leaderboard rows are of later entries."""
 
 
 def read_coco_2015(path: str | os.PathLike[str]) -> Systems:
     """Read human scores and the leaderboards with 5 and with 40 references.
 
-    Kept are the systems whose leaderboard row is the entry that people judged: 12, with the human
-    captions among them.
+    Only the 12 systems, including human captions, whose leaderboard row is the judged entry.
     """
     judged_file, c5_file, c40_file = locate(path, *FILES, folder="coco_challenge2015")
     judged, c5, c40 = (_read(file) for file in (judged_file, c5_file, c40_file))

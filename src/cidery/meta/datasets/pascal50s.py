@@ -16,7 +16,7 @@ def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
     """Read `pairs.jsonl` and `refs50.json`: 4,000 pairs of 1,000 images with 50 references each.
 
     `triplets` is the winner among 48 references as later papers use it; `preference` the 11 votes
-    on "which is better?", which the CIDEr paper's Appendix I reports. The authors'
+    on preference, which the CIDEr paper's Appendix I reports. The authors'
     `pair_pascal.mat` and `consensus_pascal.mat` are read too: they have the triplets, reference by
     reference.
     """
@@ -69,9 +69,9 @@ def _systems(record: Record) -> tuple[str, str]:
 
 
 def read_abstract_50s(path: str | os.PathLike[str]) -> Pairs:
-    """Read `triplets.jsonl`: 400 pairs, each with 48 references and what people said of each.
+    """Read `triplets.jsonl`: 400 pairs, each with 48 references and the votes for each.
 
-    A rating is the majority of three already: +1 where the reference is more like B, -1 like C.
+    A rating is the majority of three votes: +1 if B is more similar to the reference, -1 if C is.
     The authors' `consensus_abstract.mat` is read too.
     """
     if files := find_all(path, "consensus_abstract.mat", folder="abstract50s"):

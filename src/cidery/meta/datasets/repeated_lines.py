@@ -1,4 +1,4 @@
-"""Several lines of judgments of one item are one item: their answers count together."""
+"""Repeated lines of one item: their judgments are joined."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from cidery.meta.datasets.files import Record
 
 JUDGED = ("pair", "caption", "captions")
-"""What people are asked about; a line without any of these has references."""
+"""Fields of judged items; a line without them has references."""
 ITEM = (*JUDGED, "reference", "references", "system", "systems", "kind")
-"""Lines in which these and the image are the same are of one item."""
+"""Lines with the same image and the same values of these fields are one item."""
 
 
 def join_lines(records: Iterable[Record]) -> list[Record]:
     """Return a record for each item, at the place of its first line.
 
-    An answered line takes the place of one that was not judged. Answered triplets stay apart: two
-    people may have written the same reference.
+    A judged line replaces one that is not judged. Judged triplets are not joined: two people may
+    have written the same reference.
     """
     items: dict[object, Record] = {}
     for number, record in enumerate(records):
@@ -35,7 +35,7 @@ def _identify(record: Record) -> object:
 
 
 def _name_answers(record: Record) -> tuple[str, str]:
-    """Return the fields of several answers and of one."""
+    """Return the names of the fields of several judgments and of one."""
     return ("votes", "vote") if "pair" in record else ("ratings", "rating")
 
 

@@ -1,4 +1,4 @@
-"""Anyone's judgments: a file of JSON lines or CSV, described in docs/judgments-format.md.
+"""Files of judgments, JSON lines or CSV: see docs/judgments-format.md.
 
 A line is one of
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from cidery.errors import DataWarning, FormatError, InputError
 from cidery.meta.datasets.files import Record, read_records, read_table
-from cidery.meta.datasets.joining import join_lines, was_answered
+from cidery.meta.datasets.repeated_lines import join_lines, was_answered
 from cidery.meta.judgments import (
     Dataset,
     Indexes,
@@ -52,7 +52,7 @@ def read_judgment_records(path: str | os.PathLike[str]) -> Iterator[Record]:
 
 
 def build_judgments(records: Iterable[Record], source: str) -> Dataset:
-    """Return the judgments of records that are in memory; `source` is what errors call them.
+    """Return the judgments of records in memory; `source` is their name in errors.
 
     Each record is an item of its own.
     """
@@ -67,7 +67,7 @@ def build_judgments(records: Iterable[Record], source: str) -> Dataset:
             judgments.setdefault(kind, []).append(record)
     if not judgments:
         raise FormatError(
-            f"{source}: there are no judgments in it{', only references' if references else ''}; "
+            f"{source}: no judgments{', only references' if references else ''}; "
             "add lines with 'pair', 'caption' or 'captions'"
         )
     if len(judgments) > 1:
@@ -92,7 +92,7 @@ def _kind(record: Record) -> str:
 
 
 class _Documents:
-    """Images, and captions that bring their own references, as documents."""
+    """Documents: images, and captions with references of their own."""
 
     def __init__(self, references: Mapping[str, list[str]]) -> None:
         self._names = {image: place for place, image in enumerate(references)}
@@ -130,7 +130,7 @@ class _Documents:
 
 
 def _own_references(record: Record) -> list[list[str]] | None:
-    """Return the references that a pair brings for its two captions."""
+    """Return the references of the two captions of a pair."""
     if "references" not in record:
         return None
     given = record.content["references"]
@@ -148,7 +148,7 @@ def _read_pair(record: Record) -> tuple[str, str]:
 
 
 def _read_answers(record: Record, *keys: str) -> list[float]:
-    """Return what people said; nothing where they were not asked yet."""
+    """Return votes or ratings; empty if there are none yet."""
     if all(record.content.get(key) in (None, []) for key in keys):
         return []
     return record.numbers(*keys)
@@ -179,7 +179,7 @@ def _read_systems(record: Record) -> tuple[str, str]:
 
 
 def _ask(records: list[Record], key: str) -> dict[str, list[Record]]:
-    """Return the records with the answers to each question alone; `""` where there is but one."""
+    """Return question -> records with its judgments; `""` for a single question."""
     named = [record for record in records if isinstance(record.content.get(key), dict)]
     asked = dict.fromkeys(name for record in named for name in record.content[key])
     if named and not asked:
@@ -194,7 +194,7 @@ def _ask(records: list[Record], key: str) -> dict[str, list[Record]]:
 
 
 def _answers_to(record: Record, key: str, question: str) -> object:
-    """Return the answers to one of several questions as the record has them."""
+    """Return the judgments of one of several questions."""
     given = record.content.get(key)
     if given is None or given == []:
         return []
@@ -243,7 +243,7 @@ def _make_pairs(records: list[Record], references: dict[str, list[str]]) -> Pair
 
 
 def _read_triplets(records: list[Record], references: dict[str, list[str]]) -> Pairs:
-    """Group triplets by pair; the sentences people compared with are the pair's references."""
+    """Group triplets by pair; their references are those of the pair."""
     if references:
         raise FormatError(
             "triplets bring their own references, so the file must hold no lines of references"
@@ -324,7 +324,7 @@ def _read_sets(records: list[Record], references: dict[str, list[str]]) -> Sets:
 
 
 def _drop_unjudged(records: list[Record]) -> list[Record]:
-    """Return the sets that people have rated: nothing is estimated for the others."""
+    """Return the rated sets."""
     judged = [record for record in records if was_answered(record)]
     missing = len(records) - len(judged)
     if not judged:
