@@ -3,10 +3,10 @@ from .datasets import DATASETS as DATASETS
 from .datasets import read_dataset as read_dataset
 from .datasets.files import JSON_COLUMNS as JSON_COLUMNS
 from .datasets.files import Record as Record
-from .datasets.generic import build_judgments as build_judgments
-from .datasets.generic import read_judgment_records as read_judgment_records
-from .datasets.joining import join_lines as join_lines
-from .datasets.joining import was_answered as was_answered
+from .datasets.judgment_files import build_judgments as build_judgments
+from .datasets.judgment_files import read_judgment_records as read_judgment_records
+from .datasets.repeated_lines import join_lines as join_lines
+from .datasets.repeated_lines import was_answered as was_answered
 from .estimation import Estimates as Estimates
 from .estimation import Plan as Plan
 from .estimation import choose_next as choose_next
