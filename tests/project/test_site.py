@@ -75,19 +75,26 @@ def find_public_names() -> Iterator[tuple[str, object]]:
     for path in ["cidery", *packages]:
         package = importlib.import_module(path)
         for name in getattr(package, "__all__", ()):
-            if name != "__version__":
-                yield f"{path}.{name}", getattr(package, name)
+            value = getattr(package, name)
+            if name != "__version__" and not inspect.ismodule(value):
+                yield f"{path}.{name}", value
     for name, value in vars(importlib.import_module("cidery.errors")).items():
-        if isinstance(value, type):
+        if isinstance(value, type) and value.__module__ == "cidery.errors":
             yield f"cidery.errors.{name}", value
 
 
 def test_every_public_name_is_in_the_reference(site: Path) -> None:
     _, _, packed = (site / "objects.inv").read_bytes().partition(b"zlib.\n")
     described = {line.split(" ")[0] for line in zlib.decompress(packed).decode().splitlines()}
-    public = {name for name, _ in find_public_names()}
+    public = dict(find_public_names())
     assert len(public) > 150
-    assert public - described == set(), "each needs a docstring, and a page in docs/api"
+    missing = {
+        name
+        for name, value in public.items()
+        if not described
+        & {name, f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', '')}"}
+    }
+    assert missing == set(), "each needs a docstring, and a page in docs/api"
 
 
 def test_every_public_class_and_function_has_a_docstring() -> None:

@@ -16,9 +16,12 @@ from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins,
 from cidery.text import Language, get_language
 
 MetricLike: TypeAlias = str | Metric | CaptionFunction
+"""A metric: its name with settings, an object, or a function."""
 MetricsLike: TypeAlias = "MetricLike | Iterable[MetricLike] | Mapping[str, MetricLike] | None"
+"""One or several metrics, or metrics by label; None for `DEFAULT`."""
 
 DEFAULT: tuple[str, ...] = ("bleu", "rouge-l", "cider-d", "cider-r")
+"""Names of the default metrics."""
 
 
 def get_metrics(

@@ -15,6 +15,7 @@ from cidery.statistics import Floats
 
 NonsenseKind: TypeAlias = Literal["broken", "repeated", "scrambled"]
 NONSENSE_KINDS: tuple[NonsenseKind, ...] = get_args(NonsenseKind)
+"""Names of the kinds of nonsense."""
 MIN_REPEATED = 1 / 3
 """Minimum share of repeated content words of a repeated caption."""
 MIN_UNSEEN = 1 / 2

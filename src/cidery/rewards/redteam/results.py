@@ -18,6 +18,7 @@ from cidery.tables import Column, Table, Tabular
 
 AttackName: TypeAlias = Literal["free", "broken", "repeated", "scrambled", "blind"]
 ATTACKS: tuple[AttackName, ...] = get_args(AttackName)
+"""Names of the attacks."""
 EXAMPLES = 3
 _DEFINITION = (
     "hackability: the mean reward of the nonsense found, divided by that of the best captions of "
