@@ -479,10 +479,10 @@ def test_without_tokenizers_the_extra_is_named(
 
 
 def test_encoding_is_reported(minilm: Encoder) -> None:
-    told = []
-    with use_progress(lambda what, share: told.append((what, share))):
+    messages = []
+    with use_progress(lambda what, share: messages.append((what, share))):
         minilm.embed(["a dog"])
-    assert told == [("encoding captions by minilm", 0.0)]
+    assert messages == [("encoding captions by minilm", 0.0)]
 
 
 class Refusing:

@@ -224,7 +224,7 @@ def test_a_lower_score_is_better() -> None:
     references = {"a": ["a dog", "a puppy", "a cat"]}
     ranked = cidery.rank_references(references, "chair-i")["a"]
     assert ranked[-1].caption == "a cat"
-    with pytest.raises(SettingError, match="give it a negative weight"):
+    with pytest.raises(SettingError, match="needs a negative weight"):
         cidery.Reward({"a": ["a dog"]}, metric="chair-i")
     reward = cidery.Reward({"a": ["a dog"]}, metric={"chair-i": -1.0})
     np.testing.assert_array_equal(reward(["a", "a"], ["a cat", "a dog"]), [-1.0, 0.0])

@@ -44,9 +44,9 @@ def statement(kind: str, *parts: str) -> Statement:
     return Statement(claim(kind, *parts))
 
 
-def find_reason(said: Claim, *told: Claim) -> str | None:
-    stated = [StatedClaim(known, number) for number, known in enumerate(told)]
-    return next((name for name, rule in RULES.items() if rule(said, stated, same)), None)
+def find_reason(candidate: Claim, *reference: Claim) -> str | None:
+    stated = [StatedClaim(known, number) for number, known in enumerate(reference)]
+    return next((name for name, rule in RULES.items() if rule(candidate, stated, same)), None)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_long_sentences_are_cut_into_pieces() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told", "reason"),
+    ("candidate", "reference", "reason"),
     [
         (claim("attribute", "dog", "red"), claim("attribute", "dog", "black"), "other color"),
         (claim("attribute", "dog", "red"), claim("attribute", "cat", "black"), None),
@@ -128,15 +128,15 @@ def test_long_sentences_are_cut_into_pieces() -> None:
         (claim("place", "man", "near", "dog"), claim("place", "dog", "near", "man"), None),
     ],
 )
-def test_contradictions(said: Claim, told: Claim, reason: str | None) -> None:
-    assert find_reason(said, told) == reason
+def test_contradictions(candidate: Claim, reference: Claim, reason: str | None) -> None:
+    assert find_reason(candidate, reference) == reason
 
 
 def test_a_count_is_contradicted_by_most_references_only() -> None:
-    said = claim("count", "plane", "three")
+    candidate = claim("count", "plane", "three")
     one, several = claim("object", "plane", number=1), claim("object", "plane", number=MANY)
-    assert find_reason(said, one, several, several) is None
-    assert find_reason(said, one, one, several) == "other count"
+    assert find_reason(candidate, one, several, several) is None
+    assert find_reason(candidate, one, one, several) == "other count"
 
 
 def test_numerals_and_digits_state_the_same() -> None:
@@ -212,7 +212,7 @@ def test_a_judgment_follows_from_verdicts() -> None:
     assert wrong.f == pytest.approx(combine(wrong.precision, 0.5) * wrong.fluency)
 
 
-def test_what_says_more_counts_more() -> None:
+def test_claims_are_weighted_by_idf() -> None:
     dog = Statement(Claim("object", ("dog",), ((0,),)))
     cat = Statement(Claim("object", ("cat",), ((1,),)))
     references = ReferenceStatements([read("dog", dog)], same, lambda *_: 0.0)
@@ -224,7 +224,7 @@ def test_what_says_more_counts_more() -> None:
     assert second.precision == pytest.approx((one + 3 * other) / 4)
 
 
-def test_telling_more_than_references_earns_nothing() -> None:
+def test_amount_is_at_most_one() -> None:
     dog, cat = (Statement(Claim("object", (n,), ((p,),))) for p, n in enumerate(("dog", "cat")))
     references = ReferenceStatements(
         [read("dog cat", dog, cat), read("dog", dog)], same, lambda *_: 0.0
@@ -248,8 +248,8 @@ def test_pronouns_stand_for_earlier_things() -> None:
         ("he", "runs"): (claim("attribute", "he", "run"),),
     }
     cut = Description(tuple(known), ((0, 1),) * 6)
-    said = [str(found.claim) for found in collect_statements(cut, known)]
-    assert said == ["dog", "dog hold ball", "ball", "ball: run"]
+    texts = [str(found.claim) for found in collect_statements(cut, known)]
+    assert texts == ["dog", "dog hold ball", "ball", "ball: run"]
 
 
 def test_a_sentence_that_adds_nothing_is_repeated() -> None:
@@ -286,12 +286,12 @@ def test_a_sentence_that_says_otherwise_adds_nothing() -> None:
 
 
 def test_a_wrong_number_is_worse_the_farther_it_is() -> None:
-    told = Statement(Claim("object", ("dog",), ((0,),), number=2))
-    references = ReferenceStatements([read("dog a", told)], same, lambda *_: 0.0)
+    reference = Statement(Claim("object", ("dog",), ((0,),), number=2))
+    references = ReferenceStatements([read("dog a", reference)], same, lambda *_: 0.0)
     supports = []
     for numeral in ("three", "ten"):
-        said = Statement(Claim("count", ("dog", numeral), ((0,), (1,))))
-        (finding,) = references.judge(read("dog a", said)).findings
+        candidate = Statement(Claim("count", ("dog", numeral), ((0,), (1,))))
+        (finding,) = references.judge(read("dog a", candidate)).findings
         assert finding.verdict == "contradicted"
         supports.append(finding.support)
     assert supports == [pytest.approx(0.2 * 2 / 3), pytest.approx(0.2 * 2 / 10)]
@@ -308,8 +308,8 @@ def test_words_that_state_nothing_cover_nothing() -> None:
 
 
 def test_a_color_covers_what_has_it() -> None:
-    told = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
-    references = ReferenceStatements([read("dog red", told)], same, lambda *_: 1.0)
+    reference = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
+    references = ReferenceStatements([read("dog red", reference)], same, lambda *_: 1.0)
     dog, cat = (Statement(Claim("object", (n,), ((p,),))) for n, p in (("dog", 0), ("cat", 1)))
     red = [
         Statement(Claim("attribute", (n, "red"), ((p,), (2,)))) for n, p in (("dog", 0), ("cat", 1))
@@ -372,6 +372,6 @@ def test_claims_are_read(text: str, expected: set[str]) -> None:
 
     cut = split_sentences(text)
     found = collect_statements(cut, extract_claims(load_parser(), cut.sentences, 1))
-    said = {str(statement.claim) for statement in found}
-    assert expected <= said
-    assert not any("image" in text for text in said)
+    texts = {str(statement.claim) for statement in found}
+    assert expected <= texts
+    assert not any("image" in text for text in texts)

@@ -191,7 +191,7 @@ class TestFiles:
         with pytest.raises(DataError, match=message):
             cidery.ImageFeatures.read(path)
 
-    def test_what_is_missing(self, features: cidery.ImageFeatures, tmp_path: Path) -> None:
+    def test_missing_data_is_named(self, features: cidery.ImageFeatures, tmp_path: Path) -> None:
         metric = cidery.ClipScore(features=features)
         with pytest.raises(DataError, match=r"features of 1 of 1 images: 'z\.jpg'; it has 3"):
             cidery.score({"z.jpg": "a dog"}, {"z.jpg": ["a dog"]}, [metric])
@@ -256,9 +256,9 @@ class TestModel:
                 return_tensors="pt",
                 padding=True,
             )
-            said = clip.model.get_text_features(**tokens).numpy()
+            texts = clip.model.get_text_features(**tokens).numpy()
         seen = open_clip(model).embed_images([folder / "images" / name for name in CANDIDATES])
-        expected = [2.5 * max(0.0, cosine(*pair)) for pair in zip(seen, said, strict=True)]
+        expected = [2.5 * max(0.0, cosine(*pair)) for pair in zip(seen, texts, strict=True)]
         np.testing.assert_allclose(table.each["clipscore"], expected, rtol=0, atol=1e-5)
         signature = table.signatures["clipscore"]
         assert "|prompt:A photo depicts|" in signature
@@ -324,7 +324,7 @@ class TestModel:
         assert again.each["clipscore"].tobytes() == first.each["clipscore"].tobytes()
 
     @pytest.mark.usefixtures("clip")
-    def test_what_is_missing(self, folder: Path, tmp_path: Path) -> None:
+    def test_missing_data_is_named(self, folder: Path, tmp_path: Path) -> None:
         model = str(folder / "model")
         with pytest.raises(DataError, match="has no files for 1 of 1 images, such as 'z'"):
             cidery.score(
@@ -351,22 +351,22 @@ def test_real_features(shared: Path) -> None:
     path = shared / "data" / "flickr8k_features" / "clip_vitb32_100images_500captions.npz"
     content = np.load(path)
     images = [str(name) for name in content["caption_image"]]
-    said = dict(zip(images[::5], map(str, content["captions"][::5]), strict=True))
-    told = {image: [] for image in said}
+    candidates = dict(zip(images[::5], map(str, content["captions"][::5]), strict=True))
+    references = {image: [] for image in candidates}
     for image, caption in zip(images, map(str, content["captions"]), strict=True):
-        if caption != said[image]:
-            told[image].append(caption)
-    table = cidery.score(said, told, f"clipscore:features={path}")
+        if caption != candidates[image]:
+            references[image].append(caption)
+    table = cidery.score(candidates, references, f"clipscore:features={path}")
     unit = [
         a / np.linalg.norm(a, axis=1, keepdims=True)
         for a in (content["features"].astype(float), content["text_features"].astype(float))
     ]
     place = {str(name): i for i, name in enumerate(content["names"])}
-    expected = [2.5 * max(0, unit[0][place[i]] @ unit[1][5 * n]) for n, i in enumerate(said)]
+    expected = [2.5 * max(0, unit[0][place[i]] @ unit[1][5 * n]) for n, i in enumerate(candidates)]
     np.testing.assert_allclose(next(iter(table.each.values())), expected, rtol=1e-12)
     assert next(iter(table.corpus.values())) == pytest.approx(0.815, abs=0.005)
-    names = list(said)
-    wrong = dict(zip(names, (said[n] for n in names[1:] + names[:1]), strict=True))
-    others = cidery.score(wrong, told, f"clipscore:features={path}")
+    names = list(candidates)
+    wrong = dict(zip(names, (candidates[n] for n in names[1:] + names[:1]), strict=True))
+    others = cidery.score(wrong, references, f"clipscore:features={path}")
     better = next(iter(table.each.values())) > next(iter(others.each.values()))
     assert better.mean() > 0.9

@@ -17,8 +17,8 @@ def test_fense_is_a_mean_cosine_times_what_faults_leave(minilm: Encoder) -> None
     candidates = {"a": "a dog barks and a dog howls and", "b": "a man speaks"}
     plain = cidery.Fense(lens=False, penalty=0, repetition=0)
     table = cidery.score(candidates, REFERENCES, metrics={"plain": plain, "fense": cidery.Fense()})
-    said, *told = minilm.embed([candidates["a"], *REFERENCES["a"]]).astype(np.float64)
-    assert table.each["plain"][0] == pytest.approx(np.mean(np.stack(told) @ said))
+    own, *others = minilm.embed([candidates["a"], *REFERENCES["a"]]).astype(np.float64)
+    assert table.each["plain"][0] == pytest.approx(np.mean(np.stack(others) @ own))
     assert table.each["fense"][1] == pytest.approx(1.0)
     left = cidery.Fense(penalty=0, repetition=0)
     whole = cidery.score(candidates, REFERENCES, metrics=[left]).each["fense"][0]

@@ -347,7 +347,7 @@ def test_every_repair_has_an_example() -> None:
     ],
     ids=["a participle it knows", "a person", "several", "a place where one rides", "no top"],
 )
-def test_what_is_read_right(step: Repair, text: str) -> None:
+def test_correct_parses_are_unchanged(step: Repair, text: str) -> None:
     tokens = read(text)
     step(tokens)
     assert tokens == read(text)
@@ -369,7 +369,7 @@ def test_what_is_read_right(step: Repair, text: str) -> None:
         ("a man riding a skateboard down a street", "man", "man ride skateboard"),
     ],
 )
-def test_what_is_misread(caption: str, found: str, lost: str, parser: Parser) -> None:
+def test_parser_errors_of_the_original(caption: str, found: str, lost: str, parser: Parser) -> None:
     graph = load_parser(as_original=True).parse([caption.split()])[0]
     tuples = {" ".join(known) for known in graph.tuples}
     assert (found in tuples, lost in tuples) == (True, False)
@@ -628,7 +628,7 @@ def test_equal_captions_are_parsed_once_and_not_remembered(parser: Parser) -> No
 
 
 @pytest.mark.model
-def test_both_ways_of_reading_share_a_pipeline() -> None:
+def test_both_parsers_share_a_pipeline() -> None:
     meant, misread = load_parser(), load_parser(as_original=True)
     assert meant.language is misread.language
     assert (meant.as_original, misread.as_original) == (False, True)
@@ -643,8 +643,8 @@ def test_many_captions_are_shared(parser: Parser) -> None:
     assert parser.count_helpers(10**6, 0) <= 3
     assert alone(parser).count_helpers(10**6, 4) == 0
     captions = [["a", "dog", "and", str(number)] for number in range(2 * MIN_SHARE)]
-    misreading = load_parser(as_original=True)  # a setting that helpers have to be told of
-    assert misreading.parse(captions, threads=2) == replace(misreading, package="").parse(captions)
+    original = load_parser(as_original=True)  # a setting that worker processes need, too
+    assert original.parse(captions, threads=2) == replace(original, package="").parse(captions)
 
 
 def test_another_process_parses_the_same(parser: Parser) -> None:

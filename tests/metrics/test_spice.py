@@ -121,7 +121,7 @@ def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:
         cidery.Spice(**settings)
 
 
-def test_what_the_original_misreads() -> None:
+def test_parser_errors_change_matches() -> None:
     caption, references = "a man holding a racquet", ["a man holding a racquet"]
     assert cidery.Spice().parse(caption).relations == (("man", "hold", "racquet"),)
     assert ("man", "hold", "racquet") in cidery.Spice(faithful="paper").compare(
