@@ -97,7 +97,9 @@ def test_there_must_be_captions() -> None:
 def test_settings_must_be_the_same() -> None:
     one = make_ledger(make_entry(0.5, 4))
     other = replace(one, signature="claims-f|encoder:mpnet")
-    with pytest.raises(MismatchError, match=r"claims-f\|… and claims-f\|encoder:mpnet; use the same"):
+    with pytest.raises(
+        MismatchError, match=r"claims-f\|… and claims-f\|encoder:mpnet; use the same"
+    ):
         cidery.compare_ledgers({"one": one, "other": other})
 
 
