@@ -172,7 +172,7 @@ def share_rewards(
             pool(["nowhere"], ["a dog", "a cat"])
         with pytest.raises(MismatchError, match=r"image 'nowhere' \(caption 150\)"):
             pool([*ids[:150], "nowhere", *ids[151:]], captions)  # of the batch, not of its half
-    with pytest.raises(SettingError, match="this RewardPool was closed"):
+    with pytest.raises(SettingError, match="this RewardPool is closed"):
         pool(ids, captions)
 
 

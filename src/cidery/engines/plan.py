@@ -236,7 +236,7 @@ def choose_partitions(size: int, partitions: int | None) -> int:
 
 
 def _check_manifest(before: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
-    """Refuse to resume a run with other inputs, settings, code or data."""
+    """Raise an InputError if inputs, settings, code or data differ from those of the run."""
     unfinished = f"{folder} contains an unfinished run"
     remedy = "remove that folder to start again, or pass another with work= (--work)"
     for name, reason in find_unknown(now["content"]):

@@ -220,13 +220,13 @@ def _get(node: Any, name: str) -> float:
 
 
 def _is_local(ray: Any) -> bool:
-    """Whether this process has started the cluster, which nothing then joins."""
+    """Return True if this process started the cluster, which no other node joins."""
     started = getattr(ray._private.worker, "_global_node", None)
     return bool(getattr(started, "head", False))
 
 
 def _has_autoscaler(ray: Any) -> bool:
-    """Whether the cluster can grow, as far as Ray tells.
+    """Return True if Ray reports an autoscaler.
 
     An autoscaler names the group that a node belongs to; without one, Ray makes up names of ids.
     """
@@ -314,7 +314,7 @@ def _keep_off_stdout() -> None:
 
 
 class _Holder:
-    """What an actor is: a function, fetched once; again where the actor was started again."""
+    """Actor with a function, which is fetched once per start."""
 
     def __init__(self) -> None:
         self.function: Callable[..., Any] | None = None

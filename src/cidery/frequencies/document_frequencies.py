@@ -33,7 +33,7 @@ _FOLDER = Path(__file__).parent / "shipped"
 
 @dataclass(frozen=True, eq=False)
 class DocumentFrequencies:
-    """How many images of a collection each n-gram occurs in.
+    """Number of images of a collection in which each n-gram occurs.
 
     ```python
     df = DocumentFrequencies.from_references({"a": ["a dog"], "b": ["a cat"]})
@@ -55,7 +55,7 @@ class DocumentFrequencies:
     """Rarer n-grams were left out: in scores one image counts the same as none."""
     name: str = "unnamed"
     source: str = ""
-    """Where the captions come from, and their license."""
+    """Origin and license of the captions."""
 
     @classmethod
     def from_references(
@@ -201,7 +201,7 @@ class DocumentFrequencies:
 
     @cached_property
     def _payload(self) -> files.Payload:
-        """What the file holds."""
+        """Content of the file."""
         settings = {
             "image_count": self.image_count,
             "min_count": self.min_count,

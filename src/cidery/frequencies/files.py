@@ -38,7 +38,7 @@ _LARGE = 255
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """What a file holds: a header of settings, and arrays by name."""
+    """Content of a file: a header of settings, and arrays by name."""
 
     header: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
