@@ -43,7 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
     for marker, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
     if getattr(config.option, "dist", "no") == "load":
+        from support.scheduling import create_group_file
+
         config.option.dist = "loadgroup"
+        create_group_file()
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
 
@@ -74,6 +77,15 @@ def pytest_report_header() -> str:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark a test by its fixtures, so that `-m` can select it."""
     mark_by_fixtures(item)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Write the groups of tests for the scheduler."""
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
+        from support.scheduling import write_groups
+
+        write_groups(session.items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

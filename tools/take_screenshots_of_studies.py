@@ -91,7 +91,7 @@ def shoot_judge(browser: Browser, link: str) -> None:
         if name == "task":
             shoot(page, "join")
         page.get_by_label("I have read this").check()
-        page.get_by_role("button", name="Begin").click()
+        page.get_by_role("button", name="Start").click()
         page.wait_for_url("**/task")
         shoot(page, name)
         page.close()

@@ -28,7 +28,7 @@ def test_a_study_in_german(installation: Installation, owner: Visitor) -> None:
     assert task["question"] == "Welcher der beiden Sätze, B oder C, ist A ähnlicher?"
     assert "Die Antwort ist 1 oder 2." in judge.try_answer(task, "3").text
     page = judge.visitor.get(f"/studies/{study}/task").text
-    assert "0 von 2" in page and "Letzte Antwort zurücknehmen" in page
+    assert "0 von 2" in page and "Rückgängig" in page
     judge.answer_all(choose_dog)
     assert "Sie haben 2 Antworten gegeben." in judge.visitor.get(f"/studies/{study}/task").text
     # The owner's pages, and those of other studies, stay as they are.

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cidery.meta import read_table
+from cidery.meta import read_judgment_records
 from server.tests.support.attacks import PAYLOAD, World, checks, items
 from server.tests.support.installations import PASSWORD
 from server.tests.support.studies import Judge, choose_dog, join, make_links, make_study, triplets
@@ -191,7 +191,7 @@ def test_formulas_in_exports_are_text(world: World, tmp_path: Path) -> None:
         assert f"'{formula}" in cells
     path = tmp_path / "judgments.csv"
     path.write_text(world["owner"].get(f"/studies/{study}/export/csv").text)
-    record = next(read_table(path))
+    record = next(read_judgment_records(path))
     assert (record.text("image"), record.text("caption")) == (formula, "-1+1|cmd")
 
 

@@ -33,7 +33,7 @@ def open_task(browser: Browser, link: str, **settings: object) -> Page:
     page = open_page(browser, **settings)
     page.goto(link)
     page.get_by_label("I have read this and agree").check()
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/task")
     return page
 
@@ -148,7 +148,7 @@ def test_nobody_answers_before_the_image_is_there(owner: Visitor, browser: Brows
 
     page.goto(link, wait_until="commit")
     page.get_by_label("I have read this and agree").check()
-    page.get_by_role("button", name="Begin").click(no_wait_after=True)
+    page.get_by_role("button", name="Start").click(no_wait_after=True)
     choice = page.locator(".choice").first
     choice.and_(page.locator(":disabled")).wait_for()
     page.keyboard.press("1")

@@ -291,7 +291,7 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
     assert not any("votes" in line for line in read_lines(owner, study))
     assert {row["too_fast"] for row in export(owner, study)} == {"1"}
     path = f"/studies/{study}/quality"
-    assert "answers too fast to count: 6" in owner.get(path).text
+    assert "answers below the minimum time: 6" in owner.get(path).text
     assert owner.post(path, data={"checks_before": "3", "fewest_seconds": ""}).status_code == 302
     assert [line["votes"] for line in read_lines(owner, study)] == [[-1]] * 6
 

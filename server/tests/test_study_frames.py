@@ -67,7 +67,7 @@ def test_a_worker_finishes_in_a_frame(world: World, site: Site, browser: Browser
     page.goto(site.url)
     frame = page.frame_locator("iframe")
     frame.get_by_label("I have read this and agree").check()
-    frame.get_by_role("button", name="Begin").click()
+    frame.get_by_role("button", name="Start").click()
     frame.locator("#count").get_by_text("0 of 2").wait_for()
     frame.locator(".choice").first.click()  # by the script
     frame.locator("#count").get_by_text("1 of 2").wait_for()

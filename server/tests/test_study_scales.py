@@ -53,7 +53,7 @@ def begin(browser: Browser, owner: Visitor, study: str) -> Page:
     page = open_page(browser)
     page.goto(link)
     page.get_by_label("I have read this and agree").check()
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start").click()
     page.wait_for_url("**/task")
     return page
 

@@ -209,7 +209,7 @@ def test_a_backup_while_the_app_runs(
     assert installation.run("serve", "--backup", str(copy)) == f"copied to {copy}\n"
     assert copy.stat().st_mode & 0o777 == 0o600
     message = installation.run("serve", "--backup", str(copy), status=2)
-    assert "exists already; name a new file" in message
+    assert "already exists; choose a new file" in message
     if installation.database:
         server: PostgreSQL = request.getfixturevalue("postgresql")
         target = server.new_database()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from xdist.scheduler import LoadGroupScheduling
+import pytest
+from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 SECONDS = {
@@ -43,11 +48,40 @@ A test without its parameters stands for each of its cases; see `pytest --durati
 DEFAULT_SECONDS = 0.5
 
 
-class LongestFirst(LoadGroupScheduling):
+GROUP_FILE = "CIDERY_TEST_GROUPS"
+"""Environment variable with the path of a file: test -> group.
+
+pytest-xdist appends the group to the id of a test, which pytest 9.2 does not allow.
+"""
+
+
+def create_group_file() -> None:
+    """Create the file, before the processes of a run start."""
+    descriptor, os.environ[GROUP_FILE] = tempfile.mkstemp(suffix=".json")
+    os.close(descriptor)
+
+
+def write_groups(items: Iterable[pytest.Item]) -> None:
+    """Write the groups of tests, by their marker `xdist_group`."""
+    if GROUP_FILE in os.environ:
+        marks = {item.nodeid: item.get_closest_marker("xdist_group") for item in items}
+        groups = {test: mark.args[0] for test, mark in marks.items() if mark is not None}
+        Path(os.environ[GROUP_FILE]).write_text(json.dumps(groups), encoding="utf-8")
+
+
+class LongestFirst(LoadScopeScheduling):
     """Scheduler that runs each group of tests in one process, the longest group first."""
 
     workqueue: OrderedDict[str, dict[str, bool]]
     _is_sorted = False
+    _groups: Mapping[str, str] | None = None
+
+    def _split_scope(self, nodeid: str) -> str:
+        if self._groups is None:
+            file = Path(os.environ[GROUP_FILE])
+            self._groups = json.loads(file.read_text(encoding="utf-8") or "{}")
+            file.unlink()
+        return self._groups.get(nodeid, nodeid)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if not self._is_sorted:
@@ -63,6 +97,6 @@ def estimate_seconds(group: str, tests: Mapping[str, bool]) -> float:
         return SECONDS[group]
     total = 0.0
     for test in tests:
-        name = test.removesuffix(f"@{group}").rpartition("::")[2]
+        name = test.rpartition("::")[2]
         total += SECONDS.get(name, SECONDS.get(name.partition("[")[0], DEFAULT_SECONDS))
     return total

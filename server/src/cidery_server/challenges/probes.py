@@ -36,7 +36,7 @@ class Fingerprint:
     captions: NDArray[np.uint32]
     """uint32[images]"""
     scores: NDArray[np.uint16]
-    """uint16[columns, images]; 0 where a caption scores nothing."""
+    """uint16[columns, images]; 0 where the score of a caption is 0."""
 
     @classmethod
     def of(cls, captions: Sequence[str], each: Iterable[Floats]) -> Fingerprint:
@@ -124,7 +124,7 @@ class Detector:
         for where, fingerprint in self.parts:
             if fingerprint.is_nonsense:
                 total = len(fingerprint.captions)
-                return f"scores nothing on more than {NONSENSE:.0%} of the {total} images{where}"
+                return f"scores 0 on more than {NONSENSE:.0%} of the {total} images{where}"
         return ""
 
     def _parts(self, fingerprint: Fingerprint) -> Iterator[tuple[str, Fingerprint]]:
