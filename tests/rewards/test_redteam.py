@@ -305,7 +305,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["-r", "bleu-1 + bleu-1"], "names bleu-1 twice"),
         (["-r", "no-such"], "no-such"),
         (["--page", "no/p.html"], "there is no folder no"),
-        (["--plot", "p.txt"], "ends in .pdf"),
+        (["--plot", "p.txt"], "unsupported figure format"),
         (["--attack", "wild"], "attacks must be some of free"),
     ],
 )
