@@ -66,13 +66,13 @@ def check(explanation: Explanation, score: float) -> None:
     assert all(map(math.isfinite, explanation.parts.values()))
 
 
-def explain_all(name: str, said: list[str], told: list[list[str]]) -> None:
-    scorer = Pipeline.choose({name: METRICS[name]}).prepare(Corpus.build(said, told))
-    images = list(range(len(said)))
-    found = scorer.explain(name, said, images)
-    scores = scorer.score(said, images, images).each[name]
-    assert [one.candidate for one in found] == said
-    assert [list(one.references) for one in found] == told
+def explain_all(name: str, candidates: list[str], references: list[list[str]]) -> None:
+    scorer = Pipeline.choose({name: METRICS[name]}).prepare(Corpus.build(candidates, references))
+    images = list(range(len(candidates)))
+    found = scorer.explain(name, candidates, images)
+    scores = scorer.score(candidates, images, images).each[name]
+    assert [one.candidate for one in found] == candidates
+    assert [list(one.references) for one in found] == references
     for one, score in zip(found, scores.tolist(), strict=True):
         check(one, score)
 
@@ -86,7 +86,7 @@ def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
     @at_most(30 if METRICS[name].needs.extra is None else 3)
     @given(groups=groups)
     def run(groups: list[tuple[str, list[str]]]) -> None:
-        explain_all(name, [said for said, _ in groups], [told for _, told in groups])
+        explain_all(name, [candidate for candidate, _ in groups], [group for _, group in groups])
 
     run()
 
@@ -94,6 +94,8 @@ def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
 @pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_odd_captions(name: str) -> None:
     length = 300 if METRICS[name].needs.extra is None else 30
-    said = [*ODD, *ODD, "dog " * length]
-    told = [[caption, "a dog"] for caption in [*ODD, *ODD[1:], ODD[0], "a dog " * (length // 3)]]
-    explain_all(name, said, told)
+    candidates = [*ODD, *ODD, "dog " * length]
+    references = [
+        [caption, "a dog"] for caption in [*ODD, *ODD[1:], ODD[0], "a dog " * (length // 3)]
+    ]
+    explain_all(name, candidates, references)

@@ -80,12 +80,14 @@ def test_normal_forms_score_alike(tokenizer: str) -> None:
 @pytest.mark.parametrize("name", mark_metrics(["meteor", "spice", "consensus", "bertscore"]))
 def test_metrics_with_data_take_any_text(name: str) -> None:
     """No crash and no number that is none; a caption against itself scores more than another."""
-    told = {text: [text, "a dog"] for text in CAPTIONS.values()}
-    table = cidery.score({text: text for text in told}, told, [name], tokenizer="ptb")
-    other = cidery.score(dict.fromkeys(told, "two green chairs"), told, [name], tokenizer="ptb")
+    references = {text: [text, "a dog"] for text in CAPTIONS.values()}
+    table = cidery.score({text: text for text in references}, references, [name], tokenizer="ptb")
+    other = cidery.score(
+        dict.fromkeys(references, "two green chairs"), references, [name], tokenizer="ptb"
+    )
     (own,), (others,) = table.each.values(), other.each.values()
     assert np.isfinite(own).all() and np.isfinite(others).all()
-    has_words = np.array([bool(words) for words in cidery.tokenize(told, "ptb")])
+    has_words = np.array([bool(words) for words in cidery.tokenize(references, "ptb")])
     if name != "spice":  # which finds nothing in what is not English
         assert (own > others)[has_words].all()
 

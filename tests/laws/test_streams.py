@@ -50,8 +50,8 @@ def test_any_files_and_partitions(
     pairs: list[tuple[str, list[str]]], partitions: int, files: int, named: bool, random: Any
 ) -> None:
     images = [f"image {i}" if named else i for i in range(len(pairs))]
-    candidates = dict(zip(images, (said for said, _ in pairs), strict=True))
-    references = dict(zip(images, (told for _, told in pairs), strict=True))
+    candidates = dict(zip(images, (candidate for candidate, _ in pairs), strict=True))
+    references = dict(zip(images, (group for _, group in pairs), strict=True))
     shuffled = list(references)
     random.shuffle(shuffled)
     metrics = ["cider-d", "cider", "cider-r", "bleu", "rouge-l"]

@@ -65,7 +65,7 @@ def package_scores(corpus: Any) -> Any:
     return score
 
 
-def ours(corpus: Any, **settings: Any) -> Any:
+def score_all(corpus: Any, **settings: Any) -> Any:
     metrics = [BertScore(measure=m, **settings) for m in ("precision", "recall", "f")]
     table = cidery.score(*corpus, metrics=metrics)
     return np.stack([table.each[name] for name in NAMES], axis=1)
@@ -74,7 +74,7 @@ def ours(corpus: Any, **settings: Any) -> Any:
 @pytest.mark.parametrize(("layer", "idf"), [(6, False), (3, True), (0, False)])
 def test_equal_to_the_package(corpus: Any, package_scores: Any, layer: Any, idf: Any) -> None:
     expected = package_scores(layer, idf)
-    np.testing.assert_allclose(ours(corpus, layer=layer, idf=idf), expected, atol=1e-5)
+    np.testing.assert_allclose(score_all(corpus, layer=layer, idf=idf), expected, atol=1e-5)
 
 
 def test_alone_the_package_does_not_pad() -> None:
@@ -103,9 +103,9 @@ def test_rescaling_is_that_of_the_package(corpus: Any, package_scores: Any, tmp_
     path.write_text("\n".join(["LAYER,P,R,F", *lines]) + "\n")
     rescaling = {"rescale_with_baseline": True, "baseline_path": str(path), "lang": "en"}
     expected = package_scores(6, False, corpus, **rescaling)
-    found = ours(corpus, layer=6, baseline=str(path))
+    found = score_all(corpus, layer=6, baseline=str(path))
     np.testing.assert_allclose(found, expected, atol=3e-5)  # 1e-5, over 1 - 0.61
-    np.testing.assert_array_equal(found, ours(corpus, baseline=(0.61, 0.62, 0.63)))
+    np.testing.assert_array_equal(found, score_all(corpus, baseline=(0.61, 0.62, 0.63)))
     assert BertScore(baseline=(0.5, 0.5, 0.5)).range == (-3.0, 1.0)
 
 
@@ -117,11 +117,11 @@ def test_mean_and_max_over_references(corpus: Any) -> None:
         group = references[key]
         singles = dict(enumerate(group))
         same = dict.fromkeys(singles, caption)
-        values = ours((same, {place: [text] for place, text in singles.items()}))
+        values = score_all((same, {place: [text] for place, text in singles.items()}))
         by_hand["max"].append(values.max(axis=0))
         by_hand["mean"].append(values.mean(axis=0))
     for over, expected in by_hand.items():
-        np.testing.assert_allclose(ours(corpus, over=over), expected, rtol=1e-12)
+        np.testing.assert_allclose(score_all(corpus, over=over), expected, rtol=1e-12)
     assert find_pooling(BertScore(over="mean")) == "mean"
     assert find_pooling(BertScore(idf=True)) is None
 
@@ -180,7 +180,7 @@ def test_captions_that_share_nothing_score_0() -> None:
         return [(c.split(), np.eye(5)[[places[w] for w in c.split()]]) for c in captions]
 
     corpus = ({"1": "two buses", "2": "a dog"}, {"1": ["a dog runs"], "2": ["a dog runs"]})
-    np.testing.assert_allclose(ours(corpus, encoder=name), [[0, 0, 0], [1, 2 / 3, 0.8]])
+    np.testing.assert_allclose(score_all(corpus, encoder=name), [[0, 0, 0], [1, 2 / 3, 0.8]])
 
 
 def test_settings_that_cannot_be(tmp_path: Path, corpus: Any) -> None:

@@ -125,8 +125,8 @@ class TestScore:
         parts = found.parts
         close = parts["cone"] ** 0.5 * parts["mean"] ** 0.25 * parts["precision"] ** 0.25
         alike = close * (1 + close * (1.5 * parts["recall"] - 0.7 * parts["short"])) / 2.5
-        kept = (1 - 0.3 * parts["repetition"]) * 0.7 * (1 - 0.25 * parts["oddity"])
-        expected = (alike / parts["agreement"] ** 0.4 * kept) ** 0.5
+        factor = (1 - 0.3 * parts["repetition"]) * 0.7 * (1 - 0.25 * parts["oddity"])
+        expected = (alike / parts["agreement"] ** 0.4 * factor) ** 0.5
         assert parts["dangling"] == 1 and 0 < parts["short"] < 1
         assert found.score == pytest.approx(expected)
         assert found.score == score_one(consensus, "a puppy sleeps on the", DOG)
@@ -141,9 +141,11 @@ class TestScore:
         assert score_one(consensus, "a dog", [""]) == 0
 
     def test_many_references_in_any_order(self, consensus: Any) -> None:
-        told = [text for group in list(read_example().values())[:3] for text in group]
-        assert len(told) > 8
-        forth, back = (score_one(consensus, "a dog shakes", order) for order in (told, told[::-1]))
+        references = [text for group in list(read_example().values())[:3] for text in group]
+        assert len(references) > 8
+        forth, back = (
+            score_one(consensus, "a dog shakes", order) for order in (references, references[::-1])
+        )
         assert forth == pytest.approx(back, rel=1e-12)
 
     @settings(max_examples=25)

@@ -76,11 +76,15 @@ class TestNgrams:
         found = cidery.explain(caption, REFERENCES, ["cider-d"])["cider-d"]
         reward = cidery.Reward({0: REFERENCES}, frequencies="coco-val2014")
         [credit] = reward.credit([0], [caption])
-        said = caption.split()
-        expected = [0.0] * len(said)
+        words_of_caption = caption.split()
+        expected = [0.0] * len(words_of_caption)
         for ngram in credit.ngrams:
             n = len(ngram.words)
-            starts = [i for i in range(len(said)) if tuple(said[i : i + n]) == ngram.words]
+            starts = [
+                i
+                for i in range(len(words_of_caption))
+                if tuple(words_of_caption[i : i + n]) == ngram.words
+            ]
             assert len(starts) == ngram.count
             for place in (start + k for start in starts for k in range(n)):
                 expected[place] += ngram.value / len(starts) / n

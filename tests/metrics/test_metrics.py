@@ -385,8 +385,8 @@ def test_long_and_short_captions_are_matched_alike(size: int) -> None:
         return Counter(pairwise(words))
 
     shared = sum((count(candidate) & count(words)).total() for words in references)
-    told = sum(len(words) - 1 for words in references)
-    assert each["rouge-2"][0] == pytest.approx(shared / told)
+    total = sum(len(words) - 1 for words in references)
+    assert each["rouge-2"][0] == pytest.approx(shared / total)
     best = [_common(candidate, words) for words in references]
     precision = max(best) / size
     recall = max(c / len(words) for c, words in zip(best, references, strict=True))
