@@ -181,7 +181,7 @@ def test_outputs_are_checked_before_the_work(run: Run, command: tuple[str, ...])
     assert status == 2
     assert "none/x.csv cannot be written: there is no folder none" in err
     status, _, err = run(*command, ".")
-    assert (status, ". is a folder; pass the name of a file" in err) == (2, True)
+    assert (status, ". is a folder; name a file" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
