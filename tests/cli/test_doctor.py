@@ -25,6 +25,7 @@ from cidery.doctor import (
     probe_every_metric,
 )
 from cidery.metrics import METRICS
+from cidery.plugins import install_command
 
 CIDERY = Path(sys.executable).parent / "cidery"
 
@@ -62,7 +63,7 @@ def test_this_environment(here: Diagnosis) -> None:
     named = {f.name for topic in ("core metrics", "other metrics") for f in here.topics[topic]}
     assert named == set(METRICS)
     for finding in here.topics["extras"]:
-        assert finding.state == "ok" or finding.remedy == f"pip install 'cidery[{finding.name}]'"
+        assert finding.state == "ok" or finding.remedy == install_command(finding.name)
 
 
 def test_every_extra_of_a_metric_is_checked() -> None:
