@@ -255,6 +255,8 @@ def test_settings_and_counts_out_of_range() -> None:
             build({1: ["a dog"]}, n=n)
     with pytest.raises(SettingError, match="must be at least 1, not 0"):
         build({1: ["a dog"]}, min_count=0)
+    with pytest.raises(FrequenciesError, match="no n-grams"):
+        DocumentFrequencies.from_counts({}, 5)
     with pytest.raises(FrequenciesError, match="'dog' occurs in 7 images, but there are only 5"):
         DocumentFrequencies.from_counts({("a",): 2, ("dog",): 7, ("cat",): 6}, 5)
 
