@@ -22,7 +22,6 @@ VAGUE_NAMES = {
         "stranger",
         "strangers",
         "survivors",
-        "patience",
         "enough",
         "ahead",
         "foreign",

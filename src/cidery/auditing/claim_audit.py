@@ -93,7 +93,7 @@ class Audit(Tabular):
     explanations: tuple[FittingPipeline, ...]
     """Pipelines that reproduce the claimed scores, the simplest first."""
     also_fit: tuple[FittingPipeline, ...]
-    """Where the standard pipeline fits: other pipelines that fit too, by coincidence."""
+    """Other pipelines that fit by coincidence, where the standard pipeline fits."""
     tried: int
     """Number of pipelines scored."""
     ruled_out: int

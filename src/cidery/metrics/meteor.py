@@ -303,12 +303,12 @@ class _PreparedMeteor(Prepared):
                         self.captions, nearest, reference_texts[nearest], found[best], 1, language
                     ),
                 )
-                lacks: list[list[Span]] = [[] for _ in group]
-                one, lacks[best] = _explain_alignment(
+                missing: list[list[Span]] = [[] for _ in group]
+                one, missing[best] = _explain_alignment(
                     scores[number], found[best], *sides, language.alpha
                 )
                 parts = {**one.parts, "reference": best + 1.0}
-                shares.append(replace(one, reference_spans=lacks, parts=parts))
+                shares.append(replace(one, reference_spans=missing, parts=parts))
         return shares
 
 

@@ -45,14 +45,14 @@ def plot_lengths(descriptions: Description | Mapping[str, Description]) -> Figur
             words = np.minimum(rows[:, 0], longest)
             captions, _ = np.histogram(words, edges, weights=rows[:, 1])
             heights = 100 * captions / one.captions / width
-            said = f"{one.length.mean:.1f} words, sd {one.length.deviation:.1f}"
+            label = f"{one.length.mean:.1f} words, sd {one.length.deviation:.1f}"
             axes.stairs(
                 heights,
                 edges,
                 color=color,
                 linestyle=line,
                 linewidth=1.4,
-                label=f"{name}: {said}" if name else said,
+                label=f"{name}: {label}" if name else label,
             )
             axes.stairs(heights, edges, fill=True, color=color, alpha=0.12)
         longer = any(rows[-1, 0] > longest for rows in counts)

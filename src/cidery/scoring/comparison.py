@@ -380,7 +380,9 @@ def compare_rows(
     )
     if first.lower_is_better:
         test = replace(test, wins=1 - test.wins)
-    return replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_alone else test
+    return (
+        replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_single_image else test
+    )
 
 
 def _correct(groups: Mapping[str, Tests]) -> dict[str, Tests]:

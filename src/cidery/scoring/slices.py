@@ -46,7 +46,7 @@ class SliceTables(Tabular, Mapping[str, ScoreTable]):
     """
 
     by: str
-    """What the slices are called together."""
+    """Name of the grouping."""
     mode: SliceMode
     whole: ScoreTable
     """All images, without slices."""
@@ -66,12 +66,12 @@ class SliceTables(Tabular, Mapping[str, ScoreTable]):
 
     @property
     def whole_name(self) -> str:
-        """What all images are called beside the slices."""
+        """Name of the row of all images."""
         return ALL
 
     @property
     def note(self) -> str:
-        """How the slices were scored."""
+        """Note on the scoring of slices."""
         return f"slices by {self.by}: {explain_mode(self.mode)}"
 
     @property
@@ -188,11 +188,11 @@ class Slicing:
 
 
 def explain_mode(mode: SliceMode) -> str:
-    """Say how slices are scored."""
+    """Return a sentence on the scoring of slices."""
     if mode == "whole":
-        return "captions have the scores that they have in the whole set"
+        return "captions have the scores of the whole set"
     return (
-        "each is scored by itself, with its own document frequencies; JSON and CSV have the "
+        "each is scored separately, with its own document frequencies; JSON and CSV have the "
         "signatures of each (slices:separate)"
     )
 

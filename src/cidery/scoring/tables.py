@@ -47,20 +47,20 @@ class Signature:
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """What a corpus score is pooled from: rows per image and the way to pool their sum."""
+    """Source of a corpus score: rows per image and the function that pools their sum."""
 
     rows: Floats
     """float64[images, k]"""
     pool: Pool
     places: NDArray[np.int64] | None = None
-    """Of a slice: where its images stand among all."""
+    """Indexes of a slice's images among all."""
     height: int = 0
-    """Of a slice: how many images there are in all."""
+    """Total number of images, for a slice."""
     lower_is_better: bool = False
 
     @property
-    def is_alone(self) -> bool:
-        """Whether this is a slice of one image, which has no interval."""
+    def is_single_image(self) -> bool:
+        """True for a slice of one image, which has no interval."""
         return self.places is not None and len(self.rows) == 1
 
     def draw(self, resamples: int, seed: int) -> Floats:
@@ -107,7 +107,7 @@ class ScoreTable(Tabular):
         if metric not in self.resampling:
             known = ", ".join(self.resampling) or "none"
             raise SettingError(f"no interval for {metric!r}; scored: {known}")
-        if self.resampling[metric].is_alone:
+        if self.resampling[metric].is_single_image:
             raise SettingError("a slice of one image has no interval")
         return self._draw([metric], confidence, seed, resamples)[metric]
 
@@ -125,7 +125,7 @@ class ScoreTable(Tabular):
         found = {}
         for name in metrics:
             source = self.resampling[name]
-            if source.is_alone:
+            if source.is_single_image:
                 continue
             if id(source.rows) not in sums:
                 sums[id(source.rows)] = source.draw(resamples, seed)
@@ -204,7 +204,7 @@ class ScoreTable(Tabular):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What marks in the table mean."""
+        """Explanations of the marks in the table."""
         marked = any(source.lower_is_better for source in self.resampling.values())
         return (LOWER_IS_BETTER,) if marked else ()
 

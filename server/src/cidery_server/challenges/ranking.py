@@ -79,7 +79,7 @@ class Leaderboard:
     sort: Column
     descending: bool
     slice: str
-    """Whose images the scores are of, where they are not in the columns; empty: all."""
+    """Slice that is scored, where slices are not columns; empty: all images."""
     precisions: Mapping[str, Precision]
     """By slice."""
     entries: Sequence[Entry] = field(default_factory=list)

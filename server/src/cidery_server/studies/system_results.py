@@ -39,7 +39,7 @@ from cidery_server.web.translation import translate as _
 
 CONFIDENCE = 0.95
 METRIC = "cider-d"
-"""Whose scores help where an owner names no other metric."""
+"""Default metric whose scores support the estimates."""
 UNNAMED = ("first", "second")
 """Names of the captions of a pair without named systems."""
 
@@ -92,7 +92,7 @@ class Standings:
     kind: str
     """`wins` or `mean`."""
     metric: str
-    """Whose scores helped; `people`: none."""
+    """Metric whose scores support the estimates; `people`: none."""
     systems: list[Standing]
     """The best first."""
     contests: list[SystemComparison]

@@ -75,7 +75,7 @@ def counting() -> Iterator[None]:
 
 
 @contextmanager
-def reading_upload(account: Account, patience: float = MAX_WAIT) -> Iterator[None]:
+def reading_upload(account: Account, timeout: float = MAX_WAIT) -> Iterator[None]:
     """Wait for one of the few places of an account whose files are being read, and take it."""
     key, counts, started = f"upload-{account.pk}", StoredCounts(), time.time()
 
@@ -91,7 +91,7 @@ def reading_upload(account: Account, patience: float = MAX_WAIT) -> Iterator[Non
             return True
 
     while not take():
-        if time.time() - started >= patience:
+        if time.time() - started >= timeout:
             raise Throttled(
                 detail=_(
                     "Your account is sending {most_uploads} files already; wait for them."

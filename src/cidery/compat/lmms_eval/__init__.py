@@ -148,8 +148,8 @@ def _score(rows: tuple[tuple[Any, str, tuple[str, ...], str], ...]) -> Mapping[s
     tokenizer, metrics, optional = _LANGUAGES[language]
     missing = {name: why for name in optional if (why := _why_missing(name))}
     present = [*metrics, *(name for name in optional if name not in missing)]
-    told = None if language == "en" else language
-    table = score(candidates, references, present, tokenizer=tokenizer, language=told)
+    code = None if language == "en" else language
+    table = score(candidates, references, present, tokenizer=tokenizer, language=code)
     intervals = table.intervals()
     values: dict[str, Value] = {}
     for name, ours in METRICS.items():

@@ -174,8 +174,8 @@ class _PreparedChair(Prepared):
                 )
                 for m, place in zip(mentions, locate_mentions(text, mentions), strict=True)
             )
-            lacks = [()] * (offsets[image + 1] - offsets[image])
-            shares.append(Contributions(score, spans, lacks, {"objects": float(len(mentions))}))
+            missing = [()] * (offsets[image + 1] - offsets[image])
+            shares.append(Contributions(score, spans, missing, {"objects": float(len(mentions))}))
         return shares
 
 

@@ -75,7 +75,7 @@ def _find_lacks(judged: JudgedCaption, measure: str, score: float) -> list[list[
     full = {"precision": score, "recall": 1.0, "f": combine(judgment.precision, 1.0)}[measure]
     missing = [found for found in judgment.omissions if found.covered < MIN_SUPPORT]
     lacked = split_loss(score, full, [found.weight * (1 - found.covered) for found in missing])
-    lacks: list[list[Span]] = []
+    missing_spans: list[list[Span]] = []
     for number, reference in enumerate(judged.references):
         own = [
             (found.claim, value)
@@ -83,8 +83,8 @@ def _find_lacks(judged: JudgedCaption, measure: str, score: float) -> list[list[
             if found.reference == number
         ]
         claims, values = [claim for claim, _ in own], [value for _, value in own]
-        lacks.append(_spread(reference, claims, values, [f"missing: {c}" for c in claims]))
-    return lacks
+        missing_spans.append(_spread(reference, claims, values, [f"missing: {c}" for c in claims]))
+    return missing_spans
 
 
 def _spread(

@@ -220,9 +220,9 @@ class _ClaimScene(Scene):
             return True
         if token.role == "conj" and head.is_noun and not self.tree.children(place, "det"):
             return self._has_negation(token.head)  # `no dogs or cats`
-        lacks = token.role == "dobj" and self.name(token.head) == "lack"
+        denied = token.role == "dobj" and self.name(token.head) == "lack"
         there = token.role == "attr" and bool(self.tree.children(token.head, "expl"))
-        return lacks or (there and self._has_negation(token.head))  # `there is not a dog`
+        return denied or (there and self._has_negation(token.head))  # `there is not a dog`
 
     def _has_negation(self, place: int) -> bool:
         return any(

@@ -156,7 +156,7 @@ class _PreparedBertScore(Prepared):
         if self.metric.over == "max":
             places = [int(scores[:, column].argmax())]
         values = [0.0] * len(candidate.words.texts)
-        lacks = [[0.0] * len(reference.words.texts) for reference in references]
+        missing = [[0.0] * len(reference.words.texts) for reference in references]
         for place in places:
             value = float(scores[place, column])
             gains, losses, ideal = found[place].split(
@@ -168,7 +168,7 @@ class _PreparedBertScore(Prepared):
             if lack is not None:
                 lost, best = lack
                 lacked = split_loss(value, float(self.rows.rescale(best)[column]), lost)
-                lacks[place] = [one / len(places) for one in lacked]
+                missing[place] = [one / len(places) for one in lacked]
         beta = find_beta(self.rows.encoder)
         nearest = NearestWords.find(candidate.words, [references[place].words for place in places])
         parts = dict(zip(MEASURES[:2], scores[places].mean(axis=0).tolist(), strict=False))
@@ -177,7 +177,7 @@ class _PreparedBertScore(Prepared):
             score,
             candidate.words.spans(values, nearest.notes(beta)),
             find_missing(
-                candidate.words, [reference.words for reference in references], lacks, beta
+                candidate.words, [reference.words for reference in references], missing, beta
             ),
             parts,
             candidate.words.is_located and any(values),

@@ -342,12 +342,12 @@ class _PreparedIrv(Prepared):
                 best = int(np.argmax(scores))
                 targets, scores = targets[best : best + 1], scores[best : best + 1]
             values = np.zeros(len(candidate))
-            lacks: dict[int, float] = {}
+            missing: dict[int, float] = {}
             parts = {"recall": 0.0, "recall of words with content": 0.0}
             for target, score in zip(targets, scores, strict=True):
                 found = self._split(target, table, candidate, score)
                 values += found.values / len(targets)
-                lacks |= {token: value / len(targets) for token, value in found.lacks.items()}
+                missing |= {token: value / len(targets) for token, value in found.missing.items()}
                 parts["recall"] += found.recall / len(targets)
                 parts["recall of words with content"] += found.content / len(targets)
             group = range(offsets[image], offsets[image + 1])
@@ -358,20 +358,20 @@ class _PreparedIrv(Prepared):
                 Contributions(
                     float(np.mean(scores)),
                     make_spans(zip(places, values.tolist(), notes, strict=True)),
-                    [self._find_lacks(number, lacks) for number in group],
+                    [self._find_missing(number, missing) for number in group],
                     parts if self.metric.remove else {"recall": parts["recall"]},
                     None not in places and bool(is_nearest.any()),
                 )
             )
         return shares
 
-    def _find_lacks(self, reference: int, lacks: dict[int, float]) -> list[Span]:
-        """Return the words of a reference that the caption lacks; each occurs once."""
+    def _find_missing(self, reference: int, missing: dict[int, float]) -> list[Span]:
+        """Return the words of a reference that the caption missing; each occurs once."""
         tokens = self.table.captions[reference].tolist()
         return make_spans(
-            (place, lacks.pop(token), "missing")
+            (place, missing.pop(token), "missing")
             for place, token in zip(self.table.places(reference), tokens, strict=True)
-            if token in lacks
+            if token in missing
         )
 
     def _split(
@@ -421,7 +421,7 @@ class _Split:
     """Contributions of a caption's tokens against one target, and missing tokens."""
 
     values: Floats
-    lacks: dict[int, float]
+    missing: dict[int, float]
     """Losses by token of the references."""
     recall: float
     content: float

@@ -161,14 +161,14 @@ class _PreparedBleu(PreparedOverlap[Bleu]):
             if metric.brevity:
                 parts["brevity"] = brevity
             counts = Counter(candidate.words)
-            lacks = [
+            missing = [
                 reference.missing_spans(
                     [0.0] * len(reference.words), find_missing_words(reference.words, counts)
                 )
                 for reference in references
             ]
             shares.append(
-                Contributions(score, spans, lacks, parts, candidate.is_located and any(gains))
+                Contributions(score, spans, missing, parts, candidate.is_located and any(gains))
             )
         return shares
 

@@ -111,7 +111,7 @@ class PreparedCider(Prepared):
         scores = self.measure(candidates, work)[:, 0].tolist()
         arguments = self.arguments(candidates, work)
         flat = _native.word_shares(*arguments, work.threads)
-        values, holders, lacks, lacking = (array.tolist() for array in flat)
+        values, holders, losses, lacking = (array.tolist() for array in flat)
         found = work.once(locate_candidates, candidates, self.form)
         places = work.once(locate_references, self.references, candidates, self.form)
         images = candidates.images.tolist()
@@ -132,7 +132,9 @@ class PreparedCider(Prepared):
                 there = places[reference].places
                 until = lack + len(there)
                 missing = compress(range(lack, until), lacking[lack:until])
-                lacked.append(make_spans([(there[i - lack], lacks[i], "missing") for i in missing]))
+                lacked.append(
+                    make_spans([(there[i - lack], losses[i], "missing") for i in missing])
+                )
                 lack = until
             shares.append(Contributions(scores[number], spans, lacked, exact=None not in here))
             begin = end

@@ -91,7 +91,7 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         precision, recall = precise.precision, complete.recall
         gains = precise.candidate.gains
         values = split_score(score, _f(1.0, recall, beta), gains, precise.candidate.losses)
-        lacks = [
+        missing = [
             reference.missing_spans(
                 split_loss(score, _f(precision, 1.0, beta), comparison.reference.losses)
                 if comparison is complete
@@ -103,7 +103,7 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         notes = ["in common" if gain else "not in common" for gain in gains]
         parts = {"precision": precision, "recall": recall}
         exact = candidate.is_located and any(gains)
-        return Contributions(score, candidate.spans(values, notes), lacks, parts, exact)
+        return Contributions(score, candidate.spans(values, notes), missing, parts, exact)
 
 
 def _divide(part: float, whole: float) -> float:
@@ -326,7 +326,7 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
             losses, lack = [0.0] * length, 1.0
         lost = math.fsum(loss for matches in lacking for loss in matches.losses)
         word_counts = Counter(candidate.words)
-        lacks = [
+        missing = [
             reference.missing_spans(
                 [min(0.0, (score - lack) * _divide(loss, lost)) for loss in matches.losses],
                 find_missing_words(reference.words, word_counts),
@@ -337,4 +337,4 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
         notes = [describe_count(count, len(references)) for count in held]
         spans = candidate.spans(split_score(score, ideal, gains, losses), notes)
         parts = {"precision": precision, "recall": recall}
-        return Contributions(score, spans, lacks, parts, candidate.is_located and any(gains))
+        return Contributions(score, spans, missing, parts, candidate.is_located and any(gains))

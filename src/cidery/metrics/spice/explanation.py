@@ -87,8 +87,8 @@ class ExplainedScene:
         objects = {found[0] for found in self.comparison.matched if len(found) == 1}
         known: list[Collection[str]] = [()] * len(matched) + [objects] * len(extra)
         spans, whole = self._spread(candidate, [*matched, *extra], values, marks, known)
-        lacks = self._find_lacks(references, stated, parts)
-        return Contributions(self.score, spans, lacks, parts, whole and bool(matched))
+        missing_spans = self._find_missing(references, stated, parts)
+        return Contributions(self.score, spans, missing_spans, parts, whole and bool(matched))
 
     def share_tuples(self) -> tuple[list[SceneTuple], list[SceneTuple], list[float]]:
         """Return matched tuples, extra tuples, and the contributions of both."""
@@ -111,7 +111,7 @@ class ExplainedScene:
             return 2 * precision * recall / (precision + recall) if precision and recall else 0.0
         return precision if self.measure == "precision" else recall
 
-    def _find_lacks(
+    def _find_missing(
         self,
         references: Sequence[LocatedCaption],
         stated: Sequence[Mapping[SceneTuple, SceneTuple]],
@@ -126,7 +126,7 @@ class ExplainedScene:
         values = dict(zip(missing, lacked, strict=True))
         holders = [known for found in stated for known in set(found.values())]
         absent = {known for known in self.comparison.missing if len(known) == 1}
-        lacks = []
+        missing_spans = []
         for caption, found in zip(references, stated, strict=True):
             own = {
                 t: values[known] / holders.count(known)
@@ -135,8 +135,10 @@ class ExplainedScene:
             }
             objects = {t[0] for t, known in found.items() if len(t) == 1 and known not in absent}
             marks, known = ["missing"] * len(own), [objects] * len(own)
-            lacks.append(self._spread(caption, list(own), list(own.values()), marks, known)[0])
-        return lacks
+            missing_spans.append(
+                self._spread(caption, list(own), list(own.values()), marks, known)[0]
+            )
+        return missing_spans
 
     def _spread(
         self,
