@@ -88,10 +88,10 @@ def test_teams_and_the_owner_explore_captions(
     page.get_by_role("link", name="Explore image by image").click()
     page.get_by_role("link", name="second").click()
     page.get_by_label("Other system").wait_for()
-    assert page.locator(".x-output").count() == 2
+    assert page.locator(".x-said").count() == 2
     page.get_by_label("Text or id").fill("<script>")
     page.get_by_role("status").get_by_text("1 of 72 images").wait_for()
-    assert page.locator(".x-output").first.inner_text() == NASTY
+    assert page.locator(".x-said").first.inner_text() == NASTY
     assert page.locator(".x-references").count() == 0
     page.context.close()
 
@@ -124,7 +124,7 @@ def test_a_study_is_explored_by_its_owner(
     page.get_by_role("link", name="Explore image by image").click()
     page.get_by_label("Show first").wait_for()
     page.get_by_label("Show first").select_option("high")
-    assert page.locator(".x-output").count() == 2
-    assert NASTY in page.locator(".x-output").first.inner_text()
+    assert page.locator(".x-said").count() == 2
+    assert NASTY in page.locator(".x-said").first.inner_text()
     page.context.close()
     assert problems == []

@@ -96,5 +96,5 @@ def test_a_lost_lease_is_not_renewed(number: int) -> None:
     with pytest.raises(LostClaimError), first.renewing():
         first.report(0, 1)
     assert lease_of(number) == past
-    with second.kept():
+    with second.renewing():
         wait_until(lambda: lease_of(number) > past, 60, what="renewing the lease")

@@ -89,7 +89,7 @@ def test_impossible_items(design: Any, sources: Sources, message: str) -> None:
 
 
 def test_a_sample_of_nothing() -> None:
-    with pytest.raises(SettingError, match="horizon must be at least 1, not 0"):
+    with pytest.raises(SettingError, match="the sample must contain at least 1 image, not 0"):
         make_items("pairwise", SOURCES, sample=0)
 
 

@@ -223,7 +223,7 @@ def test_a_backup_while_the_app_runs(
     restored = Installation(tmp_path / "restored", target)
     restored.folder.mkdir(exist_ok=True)
     refused = restored.run("serve", "--owner-link", "Kept", status=2)
-    assert "the account 'Kept' is a team's" in refused
+    assert "the account 'Kept' belongs to a team" in refused
 
 
 @pytest.mark.both_databases
@@ -378,7 +378,7 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
     ):
         Environment(url="captions.example.org")
     app = Installation(tmp_path, settings={"CIDERY_LEASE": "soon"}, port=free_port())
-    assert "must be whole numbers" in app.run("serve", "--backup", "x", status=2)
+    assert "must be an integer" in app.run("serve", "--backup", "x", status=2)
     app = Installation(tmp_path, port=free_port())
     assert "no database at" in app.run("serve", "--backup", "x", status=2, folder=tmp_path)
 
