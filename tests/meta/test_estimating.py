@@ -354,7 +354,7 @@ def test_next_without_remaining_items(tmp_path: Path, capsys: pytest.CaptureFixt
     arguments = ["meta", "next", "judgments", str(path), "-m", "rouge-l"]
     assert main(arguments) == 0
     told = capsys.readouterr()
-    assert told.out == "" and "nothing is left to judge" in told.err
+    assert told.out == "" and "nothing left to judge" in told.err
     assert main([*arguments, "--horizon", "0"]) == 2
     assert "--horizon" in capsys.readouterr().err
     with pytest.raises(SettingError, match="horizon must be at least 1, not 0"):

@@ -669,7 +669,7 @@ def test_pictures(tmp_path: Path) -> None:
     save_figures(plot_scene(graph), tmp_path / "dog.svg")
     text = (tmp_path / "dog.svg").read_text()
     assert all(f">{word}<" in text for word in ("dog", "brown", "$2", "chase on", "grass"))
-    with pytest.raises(InputError, match="names no object"):
+    with pytest.raises(InputError, match="the caption has no objects"):
         plot_scene(SceneGraph())
 
 

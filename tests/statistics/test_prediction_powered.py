@@ -189,7 +189,7 @@ def test_corrected_together() -> None:
         ([1.0] * 9, [1.0] * 8, {}, "equal length"),
         ([np.inf] * 9, None, {}, "judgments must be finite"),
         ([1.0] * 9, None, {"confidence": 1.0}, "between 0 and 1, not 1.0"),
-        ([1.0] * 9, None, {"horizon": 0}, "horizon must be at least 1, not 0"),
+        ([1.0] * 9, None, {"horizon": 0}, "horizon must be at least 1 image, not 0"),
     ],
 )
 def test_refusals(
