@@ -202,7 +202,7 @@ def test_every_command_runs_where_nothing_else_is_installed(
         call("demo", "--copy", ".")
         where = ("--url", "http://127.0.0.1:9", "--token", "x")
         refused = call("submit", "orchard", "system_a.json", *where, status=2)
-        assert "http://127.0.0.1:9 does not answer" in refused
+        assert "no answer from http://127.0.0.1:9" in refused
         for command, extra in COMMANDS.items():
             message = call(command, status=2)
             assert f"is a command of cidery-{extra}, which is not installed" in message
