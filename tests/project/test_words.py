@@ -18,16 +18,7 @@ VAGUE_BEGINNING = re.compile(r"(What|How|Whether|Which|Whose|Who|Why|Where|Tell|
 """Beginnings for which a noun phrase or an imperative is clearer."""
 VAGUE_NAMES = {
     *("told", "said", "heard", "looked", "goes_on", "knows", "lacks", "nobody", "whoever"),
-    *(
-        "stranger",
-        "strangers",
-        "survivors",
-        "enough",
-        "ahead",
-        "foreign",
-        "way",
-        "ways",
-    ),
+    *("stranger", "strangers", "survivors", "foreign", "way", "ways"),
 }
 """Identifiers that hide what they name; see the glossary in CONTRIBUTING.md."""
 
