@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cidery.corpus import bundled
-from cidery.errors import CideryError, MissingExtraError
+from cidery.errors import CideryError
 
 
 @pytest.mark.parametrize(
@@ -42,18 +41,3 @@ def test_challenge_files_that_cannot_be(
     path.write_text(json.dumps(good | {"references": {"c5": "references.json"}} | change))
     with pytest.raises((CideryError, FileNotFoundError), match=message):
         create_from_file(path)
-
-
-def test_toml_is_read_by_tomli_on_python_3_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The package tomli has the interface of the standard library's tomllib."""
-    from cidery_server.challenges import definition
-
-    text = 'slug = "orchard"\nper_day = 3\n'
-    expected = {"slug": "orchard", "per_day": 3}
-    assert definition.parse_toml(text) == expected
-    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
-    monkeypatch.setitem(sys.modules, "tomli", None)
-    with pytest.raises(MissingExtraError, match=r"tomli is needed .* 'cidery\[server\]'"):
-        definition.parse_toml(text)
-    monkeypatch.setitem(sys.modules, "tomli", pytest.importorskip("tomllib"))
-    assert definition.parse_toml(text) == expected
