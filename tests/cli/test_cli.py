@@ -733,7 +733,7 @@ def test_score_by_slices(run: Run, nocaps: str) -> None:
     assert lines[0][:3] == ["metric", "slice", "images"]
     assert lines[1][:4] == ["cider-d", "(all)", "72", "1.0748"]
     assert [line[0] for line in lines[2:]] == ["in-domain", "near-domain", "out-domain"]
-    assert "slices by domain: captions have the scores that they have in the whole" in ran.out
+    assert "slices by domain: captions have the scores of the whole set" in ran.out
     assert ">out-domain</text>" in Path("by.svg").read_text()
     rows = csv.DictReader(
         run("score", "system_a.json", "references.json", *settings, "-f", "csv",
