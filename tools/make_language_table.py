@@ -26,7 +26,7 @@ SENTENCES = {
     "vi": ("Một con chó chạy trên bãi biển.", "Một con chó nâu đang chạy dọc bãi biển."),
 }
 HEADER = """\
-| language | caption | words | ROUGE-L | `ptb` | warned of with `ptb` |
+| language | caption | words | ROUGE-L | `ptb` | warning with `ptb` |
 |---|---|---|---:|---:|---|"""
 
 
