@@ -114,7 +114,9 @@ class Client:
         try:
             answer = httpx.request(method, url, headers=headers, timeout=TIMEOUT_SECONDS, **content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise InputError(f"no answer from {self.url}: {error}") from None
+            raise InputError(
+                f"no answer from {self.url}: {error}; check the address and the connection"
+            ) from None
         except UnicodeEncodeError:
             raise InputError("the token has characters other than ASCII; copy it again") from None
         if answer.has_redirect_location:

@@ -148,7 +148,7 @@ class TestErrors:
             (["frequencies", "nothing"], "No such command 'nothing'"),
             (["stats", "."], "Is a directory"),
             (["metrics", "cidre"], "unknown metric 'cidre'"),
-            (["scroe"], "No such command 'scroe'; did you mean 'score'; see cidery --help"),
+            (["scroe"], "No such command 'scroe'; did you mean 'score'? See cidery --help"),
             (["wine"], "No such command 'wine'; see cidery --help"),
         ],
     )
@@ -160,6 +160,12 @@ class TestErrors:
         assert error.startswith("error: ")
         assert message in error
         assert all(line.startswith("warning: ") for line in warnings)
+
+    @pytest.mark.parametrize("command", [[], ["frequencies"]])
+    def test_help_without_arguments(self, run: Run, command: list[str]) -> None:
+        ran = run(*command)
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err == run(*command, "--help").out
 
     def test_usage_errors_point_to_help(self, run: Run) -> None:
         assert run("score").err.endswith("; see cidery score --help\n")

@@ -224,7 +224,7 @@ def test_get_metrics_reads_names_families_and_settings() -> None:
         ("cidre", "unknown metric 'cidre'; known: cider, cider-d"),
         ("cider-d:sigma", "expected setting=value, found 'sigma'"),
         ("cider-d:width=3", "cider-d has no setting 'width'; it has: n, sigma, faithful"),
-        ("cider-d:sigma=wide", "cider-d: sigma cannot be 'wide'"),
+        ("cider-d:sigma=wide", "cider-d: sigma must be a number, not 'wide'"),
         ("cider-d:sigma=-1", "sigma must lie between 0.001 and 1e\\+06, not -1.0"),
         ("cider-d:sigma=nan", "sigma must lie between"),
         ("rouge-l:beta=1e200", "beta must lie between"),

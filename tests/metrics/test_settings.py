@@ -55,7 +55,7 @@ def test_text_is_parsed_by_the_declared_types() -> None:
     parsed = parse_settings(Declared(max), pairs)
     expected = {"side": "right", "size": None, "share": 0.25, "source": "x", "exact": False}
     assert parsed == expected
-    with pytest.raises(SettingError, match=r"^max: exact cannot be 'perhaps'$"):
+    with pytest.raises(SettingError, match=r"^max: exact must be yes or no, not 'perhaps'$"):
         parse_settings(Declared(max), {"exact": "perhaps"})
 
 

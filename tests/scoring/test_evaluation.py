@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,18 @@ def test_the_contract(example: Example) -> None:
     assert "| cider-d | 1.1376 |" in table.to_markdown()
     assert r"cider-d & 1.1376 \\" in table.to_latex()
     assert "cider-d  1.1376" in str(table)
+
+
+def test_copies_and_pickles(example: Example) -> None:
+    table = cidery.score(example.system_a, example.references, by="length")
+    for same in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert same.to_dict() == table.to_dict()
+        assert same.interval("bleu-4") == table.interval("bleu-4")
+        assert str(same.slices) == str(table.slices)
+        with pytest.raises(TypeError):
+            same.corpus["cider-d"] = 0
+    compared = cidery.compare({"a": example.system_a, "b": example.system_b}, example.references)
+    assert str(pickle.loads(pickle.dumps(compared))) == str(compared)
 
 
 def test_rows_follow_the_candidates(example: Example) -> None:

@@ -198,7 +198,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = get_command(app).main(arguments, prog_name="cidery", standalone_mode=False)
             return status if isinstance(status, int) else 0
         except typer.TyperException as error:
-            complain("error", _explain_usage(error))
+            if type(error).__name__ == "NoArgsIsHelpError":  # a private class of Typer
+                typer.echo(error.format_message(), err=True)
+            else:
+                complain("error", _explain_usage(error))
         except typer.Abort:
             return 130
         except OSError as error:
@@ -224,8 +227,11 @@ def _show_warning(
 
 def _explain_usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
-    hint = f"; see {context.command_path} --help" if context else ""
-    return error.format_message().rstrip(".?") + hint
+    message = error.format_message().rstrip(".")
+    if context is None:
+        return message
+    see = " See" if message.endswith("?") else "; see"
+    return f"{message}{see} {context.command_path} --help"
 
 
 def _explain_os_error(error: OSError) -> str:

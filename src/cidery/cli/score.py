@@ -126,7 +126,8 @@ def score(
             save_figures(figure, plot)
     if captions:
         write_rows(captions, table.to_columns())
-    shown.show(format, f"{results}: {table.image_count} images scored against {references}")
+    images = "1 image" if table.image_count == 1 else f"{table.image_count} images"
+    shown.show(format, f"{results}: {images} scored against {references}")
 
 
 def _refuse(given: Mapping[str, object]) -> None:

@@ -39,12 +39,14 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
 
 
 def check_rows_file(path: str | os.PathLike[str]) -> None:
-    """Raise a SettingError unless `write_rows` supports the suffix."""
+    """Raise a SettingError unless `write_rows` supports the suffix, and its package is there."""
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
         raise SettingError(
             f"{os.fspath(path)}: rows are written as {', '.join(_WRITERS)}, not {suffix!r}"
         )
+    if suffix == ".parquet":
+        import_pyarrow("pyarrow", "write Parquet files")
 
 
 def _write_csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:

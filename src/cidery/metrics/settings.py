@@ -32,6 +32,13 @@ Faithful: TypeAlias = Literal["coco", "paper"]
 NgramOrder: TypeAlias = Annotated[int, Interval(1, MAX_ORDER)]
 Proportion: TypeAlias = Annotated[float, Interval(0, 1)]
 
+_AS_TEXT: Mapping[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "yes or no",
+    NoneType: "none",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class _Setting:
@@ -79,7 +86,10 @@ class _Setting:
                     return kind(text)
         if self.choices or str in self.kinds:
             return text
-        raise SettingError(f"{name} cannot be {text!r}")
+        expected = " or ".join(_AS_TEXT[kind] for kind in self.kinds if kind in _AS_TEXT)
+        if not expected:
+            raise SettingError(f"{name} cannot be given as text; pass an object from Python")
+        raise SettingError(f"{name} must be {expected}, not {text!r}")
 
 
 @cache

@@ -55,6 +55,9 @@ class SliceTables(Tabular, Mapping[str, ScoreTable]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SliceTables, (self.by, self.mode, self.whole, dict(self.tables))
+
     def __getitem__(self, name: str) -> ScoreTable:
         return self.tables[name]
 

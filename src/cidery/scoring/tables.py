@@ -1,9 +1,9 @@
-"""Signature and ScoreTable: numbers that say how they came about."""
+"""Tables of scores with their signatures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Signature:
-    """All that a stranger needs to compute the same number.
+    """A metric and the settings that reproduce its scores.
 
     ```python
     str(Signature("cider-d", (("n", "4"), ("sigma", "6"))))  # "cider-d|n:4|sigma:6"
@@ -99,6 +99,10 @@ class ScoreTable(Tabular):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
         for values in self.each.values():
             values.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = (getattr(self, one.name) for one in fields(self))
+        return ScoreTable, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def interval(
         self, metric: str, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
