@@ -101,3 +101,10 @@ def test_reading_leaves_an_installation_as_it_was(tmp_path: Path) -> None:
         done = run(command, tmp_path)
         assert done.status == 0, done.stderr
         assert list_files(tmp_path) == before, command
+
+
+@pytest.mark.parametrize("command", ["study", "challenge"])
+def test_descriptions_of_commands_are_complete(tmp_path: Path, command: str) -> None:
+    done = run(f"{command} --help", tmp_path, COLUMNS="80")
+    assert done.status == 0
+    assert "..." not in done.stdout.partition("Commands:")[2]

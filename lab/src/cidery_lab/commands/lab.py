@@ -193,7 +193,10 @@ def run(
     device: Device = None,
     threads: Threads = None,
 ) -> None:
-    """Run an experiment with several seeds; write JSON, plots and an HTML page."""
+    """Run an experiment with several seeds.
+
+    Writes JSON files, plots and an HTML page.
+    """
     from dataclasses import replace
 
     from cidery_lab import Lab, LiveView, Scale, run_experiment

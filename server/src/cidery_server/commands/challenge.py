@@ -63,10 +63,11 @@ def add_phase(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Add a phase to a challenge: other references, dates and limits, the same teams.
+    """Add a phase to a challenge.
 
-    The file has phase (its name) and references. It may have the other fields of a challenge except
-    slug, title, entry and probes_shown.
+    A phase has other references, dates and limits, and the same teams. The file has phase (its
+    name) and references. It may have the other fields of a challenge except slug, title, entry and
+    probes_shown.
     """
     open_installation(data, database)
     from cidery_server.challenges.creation import add_phase_from_file
@@ -104,7 +105,10 @@ def import_(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Create a challenge from an EvalAI folder, and list settings that are not supported."""
+    """Create a challenge from an EvalAI folder.
+
+    Settings that are not supported are listed.
+    """
     from cidery_server.challenges.evalai import read_evalai
 
     found = read_evalai(folder, slug, metrics.replace(",", " ").split())
@@ -145,7 +149,10 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
 
 @app.command(epilog=examples("cidery challenge teams captions-2026"))
 def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """List the teams of a challenge, including those that wait for approval."""
+    """List the teams of a challenge.
+
+    Teams that wait for approval are included.
+    """
     open_installation(data, database)
     from cidery_server.challenges.management import find_challenge, list_teams
 
@@ -185,7 +192,10 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
 
 @app.command(epilog=examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Score every submission again; old scores are shown until the new ones are ready."""
+    """Score every submission again.
+
+    Old scores are shown until the new ones are ready.
+    """
     open_installation(data, database)
     from cidery_server.challenges.management import find_challenge, rescore_challenge
 

@@ -107,7 +107,10 @@ def status(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Show a study's progress, agreement, times, attention checks and judges."""
+    """Show a study's progress, agreement and judges.
+
+    Also shows times and attention checks.
+    """
     open_installation(data, database)
     from cidery_server.studies.summaries import find_study, summarize
 
@@ -165,7 +168,10 @@ def results(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Compare systems: estimates, intervals, p-values, and the number of answers still needed."""
+    """Compare systems by their answers so far.
+
+    Shows estimates, intervals, p-values and the number of answers still needed.
+    """
     open_installation(data, database)
     from cidery_server.studies.summaries import find_study
     from cidery_server.studies.system_results import rank_systems
@@ -223,7 +229,7 @@ def copy(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Copy a study: the same questions and items, without the answers."""
+    """Copy the questions and items of a study, not its answers."""
     open_installation(data, database)
     from cidery_server.studies.creation import check_fields
     from cidery_server.studies.lifecycle import copy_study
@@ -262,7 +268,10 @@ def forget(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Permanently delete the data of a judge; their items are given to other judges."""
+    """Permanently delete the data of a judge.
+
+    Items of the judge are given to other judges.
+    """
     open_installation(data, database)
     from cidery_server.studies.summaries import find_study
     from cidery_server.studies.withdrawal import find_judge, forget_judge
@@ -298,7 +307,10 @@ def export(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Write the answers of a study, in the format of `cidery meta judgments`."""
+    """Write the answers of a study to a file.
+
+    `cidery meta judgments` reads the format.
+    """
     open_installation(data, database)
     from cidery_server.studies.exports import export_study
     from cidery_server.studies.summaries import find_study
@@ -320,7 +332,10 @@ def references(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Add references to a study, so that its answers can evaluate metrics."""
+    """Add references to a study.
+
+    With references, its answers can evaluate metrics.
+    """
     open_installation(data, database)
     from cidery_server.studies.creation import add_references
     from cidery_server.studies.summaries import find_study
@@ -345,7 +360,7 @@ def import_judgments(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Create a closed study from judgments that were collected elsewhere."""
+    """Create a closed study from existing judgments."""
     make_installation(data, database)
     from cidery_server.studies.creation import import_study
 
@@ -384,7 +399,10 @@ def invite(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Create links that invite judges, and print them; they cannot be shown again."""
+    """Create links that invite judges.
+
+    The links are printed once and cannot be shown again.
+    """
     address = open_installation(data, database, url=url).address
     from cidery_server.studies.invites import make_links
     from cidery_server.studies.summaries import find_study
