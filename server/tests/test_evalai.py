@@ -134,7 +134,7 @@ def test_what_does_not_map_is_said_line_by_line(local_app: None, folder: Path) -
         "image": "no logo",
         "remote_evaluation": "scores on its own server",
         "leaderboard label 'CIDEr'": "it becomes cider-d",
-        "leaderboard label 'Total'": "it is no metric of cidery",
+        "leaderboard label 'Total'": "it is not a metric of cidery",
         "phase 'dev', max_submissions_per_month": "limits per day and in all",
         "description": "description.html is HTML and becomes Markdown",
         "terms_and_conditions": "terms.html cannot be read",

@@ -166,7 +166,7 @@ def _warn_extra_videos(candidates: Events, videos: Sequence[str]) -> None:
         raise InputError("candidates and references have no video in common; check the ids")
     if others:
         warnings.warn(
-            f"left out {others} videos of the candidates that are not in the references",
+            f"ignored {others} videos of the candidates that are not in the references",
             UnreliableWarning,
             stacklevel=3,
         )

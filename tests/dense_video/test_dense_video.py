@@ -146,7 +146,7 @@ def test_bad_input() -> None:
         score_dense_video({"x": CANDIDATES["v"]}, REFERENCES, ["bleu-1"], soda=False)
     with pytest.raises(SettingError, match="tious must be in"):
         score_dense_video(CANDIDATES, REFERENCES, ["bleu-1"], tious=[0.0])
-    with pytest.warns(UnreliableWarning, match="left out 1 videos"):
+    with pytest.warns(UnreliableWarning, match="ignored 1 videos"):
         score_dense_video(CANDIDATES | {"x": CANDIDATES["v"]}, REFERENCES, ["bleu-1"], soda=False)
 
 

@@ -82,7 +82,7 @@ def test_an_old_cluster_of_this_machine(ray: Any, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("address", ["nonsense", "host:port", "host:99999", ":6379"])
 def test_what_is_no_address(ray: Any, address: str) -> None:
-    with pytest.raises(SettingError, match=rf"'{address}' is no address .* give auto"):
+    with pytest.raises(SettingError, match=rf"'{address}' is not the address .* give auto"):
         RayEngine(address).check()
 
 
@@ -159,7 +159,7 @@ def test_an_autoscaler_is_waited_for(
         RayEngine()._require_resources(cluster)
     fixed = Nodes((0, 0))
     use(monkeypatch, fixed, {"autoscaler_report": {"active_nodes": {"node_0": 1}}})
-    with pytest.raises(SettingError, match="ask for less, or add nodes"):
+    with pytest.raises(SettingError, match="request fewer resources, or add nodes"):
         RayEngine()._require_resources(fixed)
 
 

@@ -431,7 +431,7 @@ def test_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "do not tell them apart" in printed
     with pytest.raises(CideryError, match=r"no numeric setting 'color'; it has: .*repetition"):
         meta.sweep(dataset, setting="color")
-    with pytest.raises(CideryError, match="stands for 4 metrics"):
+    with pytest.raises(CideryError, match="names 4 metrics"):
         meta.sweep(dataset, "bleu")
     with pytest.raises(CideryError, match="repetition must lie between 0 and 1"):
         meta.sweep(dataset, values=[2])

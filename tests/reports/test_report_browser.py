@@ -195,7 +195,7 @@ def test_missing_pictures_are_handled(page: Page) -> None:
     picture.evaluate("image => image.decode()")
     assert picture.evaluate("image => image.naturalWidth") == 64
     page.get_by_role("listbox", name="Images").press("End")
-    detail.get_by_text("The picture is not there.").wait_for()
+    detail.get_by_text("The image is not available.").wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -45,8 +45,8 @@ def compare(
         bool,
         typer.Option(
             "--why",
-            help="Also show what makes the difference: n-grams (CIDEr), tuples (SPICE) or words, "
-            "with intervals, and images. With --format csv, show only these.",
+            help="Also show the causes of the difference: n-grams (CIDEr), tuples (SPICE) or "
+            "words, with intervals, and images. With --format csv, show only these.",
         ),
     ] = False,
     confidence: options.Confidence = 0.95,

@@ -80,7 +80,7 @@ def build(
     min_count: Annotated[
         int,
         typer.Option(
-            help="Leave out n-grams of fewer images than this; 2 makes the file small and changes "
+            help="Drop n-grams of fewer images than this; 2 makes the file small and changes "
             "no score.",
             metavar="COUNT",
         ),

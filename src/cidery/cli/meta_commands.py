@@ -231,7 +231,7 @@ def show_next(
     """Choose the items to judge next.
 
     Prints lines of a file of judgments, without answers. Images are drawn in an order that is even
-    in the metric's scores; systems whose comparisons are decided are left out. The same seed
+    in the metric's scores; systems whose comparisons are decided are skipped. The same seed
     continues the same order. Add the lines with their answers to the file: they replace those
     without.
     """

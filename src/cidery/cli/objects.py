@@ -36,19 +36,19 @@ def objects(
         str | None,
         typer.Option(
             help="Objects in the images: COCO's instances_*.json, or a JSON object of image ids "
-            "and lists of kinds. They are added to those of the references.",
+            "and lists of categories. They are added to those of the references.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
     instances_only: Annotated[
         bool,
-        typer.Option("--instances-only", help="Ignore the objects that references name."),
+        typer.Option("--instances-only", help="Ignore the objects that references mention."),
     ] = False,
     wrong: Annotated[
         bool,
         typer.Option(
-            "--wrong", help="Show only captions that name an object that is not in the image."
+            "--wrong", help="Show only captions that mention an object that is not in the image."
         ),
     ] = False,
     format: options.Format = "table",

@@ -241,7 +241,7 @@ class InputOptions:
 
     missing: Annotated[
         Literal["error", "skip"],
-        typer.Option(help="Refuse images without captions or references, or leave them out."),
+        typer.Option(help="Images without captions or references: error or skip."),
     ] = "error"
     split: Annotated[
         str | None,
@@ -364,7 +364,7 @@ Address: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="Address of the Ray cluster, as in `ray.init`; auto: the cluster of this machine. "
-        "Default: RAY_ADDRESS, or this machine alone.",
+        "Default: RAY_ADDRESS, or a local cluster.",
         metavar="ADDRESS",
         show_default=False,
     ),

@@ -74,7 +74,7 @@ def _prepare(settings: str) -> CompletionReward:
 
 def _spell(settings: Mapping[str, Any]) -> str:
     if "column" in settings:
-        raise SettingError("verl hands references over as ground_truth; leave column= out")
+        raise SettingError("verl passes references as ground_truth; remove column=")
     try:
         return json.dumps(settings, default=_as_plain, sort_keys=True)
     except TypeError as error:

@@ -61,7 +61,9 @@ def filter_references(
         low, high = np.quantile(longest[selected], (0.25, 0.75))
         selected &= (longest < low) | (longest > high)
     if not selected.any():
-        raise InputError(f"{references_name}: none of {len(selected)} images match; ask for less")
+        raise InputError(
+            f"{references_name}: none of {len(selected)} images match; relax the conditions"
+        )
     ends = corpus.reference_offsets[1:]
     found: dict[ImageId, list[str]] = {}
     for place in np.flatnonzero(selected).tolist():

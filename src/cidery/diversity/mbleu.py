@@ -60,7 +60,7 @@ def _count_left_out(work: Workspace, groups: GroupedCaptions) -> Floats:
 def score_captions(rows: Floats, n: int) -> Floats:
     """Return BLEU-n of each caption from rows of (length, reference length, matches, n-grams).
 
-    Orders without n-grams are left out of the geometric mean; a caption without words matches only
+    Orders without n-grams are not part of the geometric mean; a caption without words matches only
     captions without words.
     """
     order = (rows.shape[1] - 2) // 2

@@ -119,7 +119,7 @@ class RayEngine(Engine):
             if time.monotonic() >= deadline:
                 problem = self._describe_room(ray, size)
                 if not _has_autoscaler(ray):
-                    raise SettingError(f"{problem}; ask for less, or add nodes")
+                    raise SettingError(f"{problem}; request fewer resources, or add nodes")
                 warnings.warn(f"{problem}; waiting for its autoscaler", stacklevel=3)
                 return
             time.sleep(0.2)
@@ -255,8 +255,8 @@ def _check_address(address: str) -> None:
     host, _, port = place.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
         raise SettingError(
-            f"{address!r} is no address of a Ray cluster; give auto (the one that this machine "
-            "belongs to), or HOST:PORT as `ray start --head` prints it"
+            f"{address!r} is not the address of a Ray cluster; give auto (the one that this "
+            "machine belongs to), or HOST:PORT as `ray start --head` prints it"
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()

@@ -304,12 +304,13 @@ def _check_metrics(metrics: Mapping[str, Metric]) -> None:
     for label, metric in metrics.items():
         if metric.needs.all_candidates:
             raise SettingError(
-                f"{label} is of all captions together, of which a stream sees parts; leave it out"
+                f"{label} is computed from all captions together, which streams do not support; "
+                "remove it"
             )
         if metric.needs.all_references:
             raise SettingError(
-                f"{label} weighs words by all references together, of which a stream sees parts; "
-                "leave it out, or turn its idf off (-m NAME:idf=no)"
+                f"{label} weights words by all references together, which streams do not support; "
+                "remove it, or disable its idf (-m NAME:idf=no)"
             )
 
 

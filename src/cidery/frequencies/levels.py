@@ -32,7 +32,7 @@ def sort_levels(
 ) -> Trie:
     """Sort levels of (id, parent id, word id, count), with ids in any order, into a trie.
 
-    N-grams with a count below `min_count` are left out.
+    N-grams with a count below `min_count` are dropped.
     """
     ids, _, _, counts = levels[0]
     place_of_word = np.full(len(words), -1, np.int64)

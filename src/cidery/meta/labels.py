@@ -72,7 +72,7 @@ def _resolve_one(label: str, measure: Any) -> Any:
         return measure
     found = list(get_measures(measure).values())
     if len(found) > 1:
-        raise SettingError(f"{label!r}: {measure!r} stands for {len(found)} measures, expected one")
+        raise SettingError(f"{label!r}: {measure!r} names {len(found)} measures, expected one")
     return found[0]
 
 

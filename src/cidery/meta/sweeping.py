@@ -158,7 +158,7 @@ def sweep(
 def _find_metric(metric: MetricLike, setting: str, language: str | None) -> Metric:
     found = get_metrics(metric, language=language)
     if len(found) != 1:
-        raise SettingError(f"{metric!r} stands for {len(found)} metrics, expected one")
+        raise SettingError(f"{metric!r} names {len(found)} metrics, expected one")
     base = next(iter(found.values()))
     numbers = [f.name for f in fields(base) if _is_number(getattr(base, f.name))]
     if setting not in numbers:

@@ -209,7 +209,7 @@ def read_group(group: Any, row: int, column: str) -> tuple[str, ...] | None:
 def read_completion(completion: Any, row: int) -> str:
     """Return the text of a completion: a text, a message, or messages, of which the last is read.
 
-    Images and other parts that are not text are left out; nothing is an empty text.
+    Images and other parts that are not text are ignored; without text, the caption is empty.
 
     ```python
     read_completion([{"role": "assistant", "content": "a dog"}], row=0)   # "a dog"

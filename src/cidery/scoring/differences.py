@@ -245,7 +245,7 @@ def _compare_images(
 ) -> tuple[ImageDifference, ...]:
     """Return the images on which the captions' mean scores differ most.
 
-    Images without a score of both systems (NaN) are left out.
+    Images without a score of both systems (NaN) are ignored.
     """
     first, second = (
         _mean_scores(table.each[label], corpus)

@@ -158,7 +158,7 @@ class _Reader:
             if isinstance(phase, dict):
                 yield phase
             else:
-                self.note(f"challenge_phases {number}", "it is no table and is left out")
+                self.note(f"challenge_phases {number}", "it is not a table and is ignored")
 
     def _note_unused(self, content: Mapping[str, Any], used: set[str], where: str) -> None:
         for name in content:
@@ -175,7 +175,7 @@ class _Reader:
             for label in map(str, schema.get("labels") or ()):
                 metric = METRICS.get(re.sub(r"[^a-z0-9]", "", label.lower()))
                 if metric is None:
-                    self.note(f"leaderboard label {label!r}", "it is no metric of cidery")
+                    self.note(f"leaderboard label {label!r}", "it is not a metric of cidery")
                     continue
                 self.note(f"leaderboard label {label!r}", f"it becomes {metric}")
                 first = metric if label == order else first
@@ -200,12 +200,12 @@ class _Reader:
         self._note_unused(phase, _USED_OF_PHASE, f"{where}, ")
         given = phase.get("test_annotation_file")
         if not given:
-            self.note(where, "it has no test_annotation_file and is left out")
+            self.note(where, "it has no test_annotation_file and is ignored")
             return None
         try:
             references = read_references(self._inside(str(given)))
         except (CideryError, OSError) as error:
-            self.note(where, f"its references cannot be read, and it is left out: {error}")
+            self.note(where, f"its references cannot be read, and it is ignored: {error}")
             return None
         splits = self._splits_of(phase, where)
         fields: dict[str, Any] = {
@@ -226,7 +226,7 @@ class _Reader:
             fields["leaderboard_open"] = False
         if shown and set(shown) == {1}:
             fields["scores_hidden"] = True
-            self.note(where, "only hosts see its scores; here teams see them once it has closed")
+            self.note(where, "only hosts see its scores; in cidery, teams see them after it closes")
         return Definition(fields, {self._name_set(splits): references}, None)
 
     def _splits_of(self, phase: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
@@ -254,7 +254,7 @@ class _Reader:
 
     def _find_visibility(self, phase: Mapping[str, Any], where: str) -> str:
         if not self.config.get("published", True) or not phase.get("is_public", True):
-            self.note(where, "it is not public, and hidden here until you change that")
+            self.note(where, "it is not public, and hidden in cidery until you change that")
             return "hidden"
         return "public"
 
@@ -266,7 +266,7 @@ class _Reader:
                 continue
             found = _read_date(given)
             if found is None:
-                self.note(f"{where}, {theirs}", f"it is no date: {given!r}")
+                self.note(f"{where}, {theirs}", f"it is not a date: {given!r}")
                 continue
             dates[ours] = found
         return dates
@@ -279,7 +279,7 @@ class _Reader:
         parts.append(self._read_text(phase.get("description"), "description of a phase"))
         text = "\n\n".join(part for part in parts if part)
         if len(text) > MAX_DESCRIPTION_LENGTH:
-            self.note("description", f"it is cut after {MAX_DESCRIPTION_LENGTH:,} characters")
+            self.note("description", f"it is truncated after {MAX_DESCRIPTION_LENGTH:,} characters")
         return text[:MAX_DESCRIPTION_LENGTH]
 
     def _read_text(self, given: Any, where: str) -> str:

@@ -359,7 +359,7 @@ class StandingForm(serializers.Serializer[Any]):
             ("best", gettext_lazy("rank my team's best submission")),
             ("hide", gettext_lazy("keep it private, off the leaderboard")),
             ("publish", gettext_lazy("make it public again")),
-            ("withdraw", gettext_lazy("withdraw it for good")),
+            ("withdraw", gettext_lazy("withdraw it permanently")),
         ],
     )
 
@@ -433,7 +433,7 @@ class TeamChange(serializers.Serializer[Any]):
         required=False,
         default="",
         allow_blank=True,
-        help_text="Whom to remove, or to allow or forbid to submit.",
+        help_text="Member to remove, or to allow or forbid to submit.",
     )
 
 
@@ -467,7 +467,7 @@ class LeaderboardQuery(serializers.Serializer[Any]):
     """Query: column and slice of a leaderboard."""
 
     sort = serializers.CharField(
-        required=False, max_length=120, help_text="A column's key; by default the first."
+        required=False, max_length=120, help_text="Key of a column. Default: the first."
     )
     order = serializers.ChoiceField(("desc", "asc"), default="desc")
     slice = serializers.CharField(
@@ -475,7 +475,7 @@ class LeaderboardQuery(serializers.Serializer[Any]):
         allow_blank=True,
         max_length=MAX_SLICE_LENGTH,
         default="",
-        help_text="One of the challenge's slices; by default all images.",
+        help_text="One of the challenge's slices. Default: all images.",
     )
     by_slice = serializers.CharField(
         required=False,

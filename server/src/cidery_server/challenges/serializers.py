@@ -34,22 +34,22 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
 
     title = serializers.CharField(source="full_title")
     main = serializers.CharField(
-        source="main.slug", help_text="Of a phase, the challenge that has the teams."
+        source="main.slug", help_text="Challenge that has the teams, if this is a phase."
     )
     entry = serializers.CharField(source="main.entry")
     exact_scores = serializers.BooleanField(source="shows_all_digits")
     image_scores_open = serializers.BooleanField(source="opens_images")
-    phases = serializers.SerializerMethodField(help_text="All of them, where there are several.")
+    phases = serializers.SerializerMethodField(help_text="All phases, if there are several.")
     metrics = serializers.SerializerMethodField()
     reference_sets: serializers.SlugRelatedField[Any] = serializers.SlugRelatedField(
         slug_field="name", many=True, read_only=True
     )
     image_count = serializers.SerializerMethodField()
     slices_by = serializers.CharField(
-        source="slices.by", default="", help_text="What the slices are called together."
+        source="slices.by", default="", help_text="Name of the property that defines the slices."
     )
     slices = serializers.SerializerMethodField(
-        help_text="Groups of images that are scored apart too, and how many images each has."
+        help_text="Groups of images that are also scored separately, with their numbers of images."
     )
 
     class Meta:
@@ -94,7 +94,7 @@ def list_phases(challenge: Challenge, account: Any) -> Any:
 class ListedChallenge(serializers.ModelSerializer[Challenge]):
     """A challenge in the list."""
 
-    phases = serializers.SerializerMethodField(help_text="All of them, where there are several.")
+    phases = serializers.SerializerMethodField(help_text="All phases, if there are several.")
 
     @extend_schema_field(PhaseData(many=True))
     def get_phases(self, challenge: Challenge) -> Any:
@@ -122,31 +122,31 @@ class ColumnData(serializers.Serializer[Any]):
 
     reference_set = serializers.CharField()
     metric = serializers.CharField()
-    slice = serializers.CharField(help_text="Whose images its scores are of; empty: all.")
+    slice = serializers.CharField(help_text="Slice of the scores; empty: all images.")
     key = serializers.CharField(help_text="For `sort`.")
-    decimals = serializers.IntegerField(help_text="To which its scores are written.")
-    title = serializers.CharField(help_text="Below the title of its group.")
+    decimals = serializers.IntegerField(help_text="Number of decimals of its scores.")
+    title = serializers.CharField(help_text="Title below that of its group.")
 
 
 class ColumnGroup(serializers.Serializer[Any]):
     """Columns that are side by side under a common title."""
 
     title = serializers.CharField()
-    count = serializers.IntegerField(help_text="Of its columns.")
+    count = serializers.IntegerField(help_text="Number of its columns.")
 
 
 class CellData(serializers.Serializer[Any]):
     """A score on a leaderboard."""
 
     value = serializers.FloatField()
-    low = serializers.FloatField(help_text="Of the 95 % bootstrap interval.")
+    low = serializers.FloatField(help_text="Lower end of the 95 % bootstrap interval.")
     high = serializers.FloatField()
     mark = serializers.ChoiceField(
         [mark.value for mark in Mark],
         help_text="tied: no significant difference from the best was found.",
     )
     p = serializers.FloatField(allow_null=True)
-    decimals = serializers.IntegerField(help_text="To which it is written.")
+    decimals = serializers.IntegerField(help_text="Number of decimals.")
 
 
 class EntryData(serializers.Serializer[Any]):
@@ -163,7 +163,7 @@ class EntryData(serializers.Serializer[Any]):
 class ChartData(serializers.Serializer[Any]):
     """The chart of a leaderboard."""
 
-    text = serializers.CharField(help_text="What it says.")
+    text = serializers.CharField(help_text="Description in words.")
     width = serializers.IntegerField()
     height = serializers.IntegerField()
 
@@ -172,14 +172,14 @@ class LeaderboardData(serializers.Serializer[Any]):
     """Teams by score."""
 
     columns = ColumnData(many=True)
-    groups = ColumnGroup(many=True, help_text="Of the columns, where there are several.")
+    groups = ColumnGroup(many=True, help_text="Groups of columns, if there are several.")
     sort = serializers.CharField()
     descending = serializers.BooleanField()
-    slice = serializers.CharField(help_text="Whose images the scores are of; empty: all.")
+    slice = serializers.CharField(help_text="Slice of the scores; empty: all images.")
     by_slice = serializers.CharField(
-        help_text="The metric whose scores in all slices are the columns, if it is so."
+        help_text="Metric whose scores in all slices are the columns; empty: none."
     )
-    decimals = serializers.IntegerField(help_text="To which scores of these images are written.")
+    decimals = serializers.IntegerField(help_text="Number of decimals of the scores.")
     entries = EntryData(many=True)
     chart = ChartData()
 
@@ -222,12 +222,12 @@ class ChallengePageData(serializers.Serializer[Any]):
     """A challenge with its leaderboard."""
 
     challenge = ChallengeData()
-    team = serializers.CharField(help_text="For which you act; empty without an account.")
+    team = serializers.CharField(help_text="Your team; empty without an account.")
     quota = QuotaData(allow_null=True)
     announcements = AnnouncementData(many=True, help_text="The newest ones.")
     files = FileData(many=True, help_text="To download.")
     participation = serializers.CharField(
-        help_text="Where teams need approval: asked, approved or refused; empty before one asks."
+        help_text="If teams need approval: asked, approved or refused; empty without a request."
     )
     leaderboard = LeaderboardData(allow_null=True)
 
@@ -258,10 +258,10 @@ class ScoreData(serializers.Serializer[Any]):
     reference_set = serializers.CharField()
     metric = serializers.CharField()
     value = serializers.FloatField()
-    low = serializers.FloatField(help_text="Of the 95 % bootstrap interval.")
+    low = serializers.FloatField(help_text="Lower end of the 95 % bootstrap interval.")
     high = serializers.FloatField()
-    decimals = serializers.IntegerField(help_text="To which it is written.")
-    signature = serializers.CharField(help_text="How it was computed.")
+    decimals = serializers.IntegerField(help_text="Number of decimals.")
+    signature = serializers.CharField(help_text="Settings of the score.")
 
 
 class SliceScoreData(ScoreData):
@@ -312,16 +312,18 @@ class SubmissionPageData(serializers.Serializer[Any]):
     challenge_title = serializers.CharField()
     scores = ScoreData(many=True)
     slice_scores = SliceScoreData(many=True)
-    shows_images = serializers.BooleanField(help_text="Whether you may see single images' scores.")
+    shows_images = serializers.BooleanField(
+        help_text="True if you may see scores of single images."
+    )
     can_change = serializers.BooleanField(
-        help_text="Whether you may have it ranked, keep it private or withdraw it."
+        help_text="True if you may rank it, keep it private or withdraw it."
     )
     hides_scores = serializers.BooleanField(
-        help_text="Whether its scores are hidden: until the challenge closes, or for the owner."
+        help_text="True if its scores are hidden until the challenge closes, or from teams."
     )
     warnings = serializers.ListField(
         child=serializers.CharField(),
-        help_text="What the tokenizer cannot cope with in the captions; for team and owner.",
+        help_text="Problems of the tokenizer with the captions; for team and owner.",
     )
 
 
@@ -360,11 +362,9 @@ class OwnTeam(serializers.Serializer[Any]):
     """The team for which you act."""
 
     team = serializers.CharField()
-    is_mine = serializers.BooleanField(help_text="Whether you made it, and invite people to it.")
+    is_mine = serializers.BooleanField(help_text="True if you created it and can invite members.")
     members = MemberData(many=True)
-    link = serializers.CharField(
-        required=False, help_text="An invite that was just made; it works once, for a week."
-    )
+    link = serializers.CharField(required=False, help_text="New invite; it works once, for a week.")
 
 
 class InvitedTeam(serializers.Serializer[Any]):
@@ -386,10 +386,10 @@ class SubmissionsData(serializers.Serializer[Any]):
 
     challenge = ChallengeData()
     participation = serializers.CharField(
-        help_text="Where teams need approval: asked, approved or refused; empty before one asks."
+        help_text="If teams need approval: asked, approved or refused; empty without a request."
     )
-    admitted = serializers.BooleanField(help_text="Whether your team may submit.")
-    may_submit = serializers.BooleanField(help_text="Whether your team lets you submit.")
+    admitted = serializers.BooleanField(help_text="True if your team may submit.")
+    may_submit = serializers.BooleanField(help_text="True if your team allows you to submit.")
     quota = QuotaData(allow_null=True)
     submissions = SubmissionData(many=True)
 
@@ -415,7 +415,7 @@ class ExploreData(serializers.Serializer[Any]):
     """Captions and scores image by image, in the columns of a report's JSON."""
 
     submission = SubmissionData()
-    others = SubmissionData(many=True, help_text="What can be shown beside it.")
+    others = SubmissionData(many=True, help_text="Submissions that can be shown beside it.")
     other = SubmissionData(allow_null=True)
     content = serializers.JSONField(help_text="images, systems, slices.")
 
@@ -431,7 +431,7 @@ class ContrastData(serializers.Serializer[Any]):
     difference = serializers.FloatField()
     low = serializers.FloatField()
     high = serializers.FloatField()
-    p = serializers.FloatField(help_text="Holm-corrected for all columns, slices apart.")
+    p = serializers.FloatField(help_text="Holm-corrected for all columns, separately for slices.")
     wins = serializers.FloatField(help_text="Share of images on which the first is better.")
 
     def get_reference_set(self, contrast: Any) -> str:
@@ -452,4 +452,4 @@ class ComparisonData(serializers.Serializer[Any]):
     second = SubmissionData(allow_null=True)
     is_ready = serializers.BooleanField(help_text="False while they are being compared.")
     contrasts = ContrastData(many=True)
-    decimals = serializers.IntegerField(help_text="To which numbers are written.")
+    decimals = serializers.IntegerField(help_text="Number of decimals.")

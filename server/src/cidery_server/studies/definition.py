@@ -69,7 +69,7 @@ class QuestionData(serializers.Serializer[Any]):
             )
         },
     )
-    text = serializers.CharField(max_length=500, help_text="What judges read.")
+    text = serializers.CharField(max_length=500, help_text="Text for judges.")
 
 
 class StudyFields(serializers.ModelSerializer[Study]):

@@ -216,7 +216,7 @@ class AccountPageData(serializers.Serializer[Any]):
     account = AccountData()
     tokens = TokenData(many=True)
     new_token = serializers.CharField(
-        required=False, help_text="Shown once, in the answer to the request that made it."
+        required=False, help_text="Shown once, in the response to the request that created it."
     )
 
 
@@ -374,7 +374,7 @@ class AccountsData(serializers.Serializer[Any]):
     """All accounts."""
 
     accounts = ListedAccount(many=True)
-    link = serializers.CharField(required=False, help_text="A one-time link that was just made.")
+    link = serializers.CharField(required=False, help_text="New one-time link.")
 
 
 class AccountChange(serializers.Serializer[Any]):

@@ -69,7 +69,7 @@ class NamedLanguage(serializers.Serializer[Any]):
 class LanguageData(serializers.Serializer[Any]):
     """The language of the pages, and which there are."""
 
-    language = serializers.CharField(help_text="Of the pages that you see.")
+    language = serializers.CharField(help_text="Language of the pages.")
     languages = NamedLanguage(many=True)
 
 

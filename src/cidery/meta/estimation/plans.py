@@ -156,8 +156,8 @@ def plan(
         raise SettingError(f"answers must be at least 1, not {answers}")
     if answers is not None and math.isnan(items.spread):
         raise SettingError(
-            f"{dataset.name} does not say how far answers to the same caption differ, so that "
-            "other numbers of answers cannot be planned; leave it out"
+            f"{dataset.name} has no variance of answers to the same caption, so that "
+            "other numbers of answers cannot be planned; remove answers"
         )
     predictions, _ = predict(chosen, metrics, asked, threads, progress, cache)
     there = len(np.unique(items.images)) if images is None else images

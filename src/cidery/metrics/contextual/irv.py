@@ -1,7 +1,7 @@
 """Metric of "Improving image captioning evaluation by considering inter references variance".
 
 Yi, Deng and Hu, ACL 2020: tokens that are far from everything count as mismatches, references are
-combined into one caption without repetition, and words without content are left out.
+combined into one caption without repetition, and stop words are ignored.
 """
 
 from __future__ import annotations

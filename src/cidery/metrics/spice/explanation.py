@@ -44,7 +44,7 @@ class WordFinder:
     ) -> list[int]:
         """Return the positions of a tuple's words; empty if the caption has none of them.
 
-        Objects in `known` are left out if other words remain: if `dog` is known, `(dog, brown)`
+        Objects in `known` are omitted if other words remain: if `dog` is known, `(dog, brown)`
         adds `brown`.
         """
         new = [word for place, word in enumerate(found) if place == 1 or word not in known]

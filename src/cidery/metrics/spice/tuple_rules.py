@@ -60,7 +60,7 @@ def describe_by_copulas(scene: Scene) -> Iterator[SceneTuple]:
 def describe_by_participles(scene: Scene) -> Iterator[SceneTuple]:
     """`the car is parked` -> (car, park), if the participle has no object.
 
-    Intransitive verbs are left out, as in the original's scores: `a woman smiling`. The original
+    Intransitive verbs are ignored, as in the original's scores: `a woman smiling`. The original
     has `two cars parked side by side` only, without an auxiliary.
     """
     for verb in scene.verbs:

@@ -566,12 +566,12 @@
         ),
         figure(
           `Objects in captions of ${one}, not in references`,
-          `Of COCO's 80 kinds of objects, by their names and frequent synonyms, ${search}.`,
+          `Of COCO's 80 categories of objects, by their names and frequent synonyms, ${search}.`,
           found.objects.added,
         ),
         figure(
           `Objects in references, not in captions of ${one}`,
-          `Of COCO's 80 kinds of objects, named in at least half of the references, ${search}.`,
+          `Of COCO's 80 categories of objects, mentioned in at least half of the references, ${search}.`,
           found.objects.left_out,
         ),
       ];

@@ -279,7 +279,7 @@ def _check_lines(
 class NewStudyData(StudiesData):
     """The studies of this installation, and a judge's page as the form stands."""
 
-    preview = TaskData(help_text="What a judge will see, of made-up sentences or of the first.")
+    preview = TaskData(help_text="Page for judges, with placeholder sentences or the first item.")
 
 
 class NewStudy(FormPage):

@@ -91,7 +91,7 @@ class EditData(EditFields):
 
     study = StudySummary(source="*")
     has_answers = serializers.SerializerMethodField(
-        help_text="Whether only what answers do not depend on may change."
+        help_text="True if only fields that do not affect answers can be changed."
     )
 
     class Meta(EditFields.Meta):

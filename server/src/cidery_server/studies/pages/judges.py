@@ -154,7 +154,7 @@ class Join(FramedPage, FormPage):
 class StepData(serializers.Serializer[Any]):
     """A step of a scale."""
 
-    value = serializers.CharField(help_text="What its button shows, and what it answers.")
+    value = serializers.CharField(help_text="Text of its button, and value of the answer.")
     meaning = serializers.CharField(
         help_text="Label of the lowest and of the highest step; otherwise empty."
     )
@@ -163,7 +163,7 @@ class StepData(serializers.Serializer[Any]):
 class OptionData(StepData):
     """One of the answers to one of several questions."""
 
-    label = serializers.CharField(help_text="What is shown.")  # type: ignore[assignment]
+    label = serializers.CharField(help_text="Displayed text.")  # type: ignore[assignment]
 
 
 class PartData(serializers.Serializer[Any]):
@@ -172,7 +172,7 @@ class PartData(serializers.Serializer[Any]):
     key = serializers.CharField(help_text="Its name in `answers`.")
     text = serializers.CharField()
     sentences = serializers.ListField(
-        child=serializers.CharField(), help_text="Of a set of captions; otherwise none."
+        child=serializers.CharField(), help_text="Captions of a set; otherwise empty."
     )
     options = OptionData(many=True)
 
@@ -183,31 +183,33 @@ class TaskData(serializers.Serializer[Any]):
     title = serializers.CharField()
     question = serializers.CharField()
     instructions = serializers.CharField()
-    language = serializers.CharField(help_text="Of what the judge reads.")
+    language = serializers.CharField(help_text="Language of the texts for judges.")
     design = serializers.CharField()
     state = serializers.CharField(help_text="task, done, stopped or closed.")
     contact = serializers.CharField(help_text="Whom to ask.")
     assignment = serializers.IntegerField(allow_null=True)
-    image = serializers.CharField(help_text="Its address; empty where none is shown.")
+    image = serializers.CharField(help_text="Address of the image; empty if none is shown.")
     reference = serializers.CharField(help_text="Sentence A of a triplet.")
     sentences = serializers.ListField(child=serializers.CharField())
     steps = StepData(many=True)
-    parts = PartData(many=True, help_text="Where several answers are asked for: `answers`.")
+    parts = PartData(many=True, help_text="If several answers are required: `answers`.")
     letters = serializers.ListField(
-        child=serializers.CharField(), help_text="What the two sentences of a pair are called."
+        child=serializers.CharField(), help_text="Labels of the two sentences of a pair."
     )
     choices = serializers.ListField(
         child=serializers.CharField(),
         help_text="Responses offered besides the answers: tie, neither, skip, broken.",
     )
     ask_comment = serializers.BooleanField()
-    is_training = serializers.BooleanField(help_text="It does not count, and is explained after.")
-    feedback = serializers.CharField(help_text="What the last training item should teach.")
+    is_training = serializers.BooleanField(
+        help_text="Training item: it does not count, and is explained afterwards."
+    )
+    feedback = serializers.CharField(help_text="Explanation of the last training item.")
     has_digits = serializers.BooleanField(
-        help_text="Whether each step is a single digit, so that a key can answer."
+        help_text="True if each step is a single digit, so that keys can answer."
     )
     examples = ExampleData(many=True)
-    draft = serializers.CharField(help_text="The sentence that was taken back.")
+    draft = serializers.CharField(help_text="The withdrawn sentence.")
     answered = serializers.IntegerField()
     goal = serializers.IntegerField()
     can_undo = serializers.BooleanField()
@@ -218,7 +220,7 @@ class TaskData(serializers.Serializer[Any]):
     )
     site_assignment = serializers.CharField(help_text="The site's name for this visit.")
     token = serializers.CharField(
-        help_text="Who the judge is, where a frame keeps cookies away: `?as=` of every address."
+        help_text="Token of the judge in frames, which block cookies: `?as=` of every address."
     )
 
     def to_representation(self, instance: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,14 +247,14 @@ class AnswerForm(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=40),
         required=False,
         default=dict,
-        help_text="Where several answers are asked for: the value of an option for each part.",
+        help_text="If several answers are required: the value of an option for each part.",
     )
     choice = serializers.ChoiceField(
         choices=[name for name in Assignment.Choice.values if name],
         required=False,
         allow_blank=True,
         default="",
-        help_text="Instead of an answer, where the study offers it.",
+        help_text="Response instead of an answer, if the study offers it.",
     )
     comment = serializers.CharField(
         max_length=MAX_TEXT_LENGTH, required=False, allow_blank=True, default=""
@@ -366,12 +368,12 @@ class LeaveForm(serializers.Serializer[Any]):
 
     action = serializers.ChoiceField(
         choices=("stop", "go-on", "withdraw"),
-        help_text="stop keeps the answers, withdraw erases them and all that is known of you.",
+        help_text="stop keeps the answers, withdraw erases them and all your data.",
     )
     sure = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Needed to withdraw: nothing brings answers back.",
+        help_text="Required to withdraw, which cannot be undone.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

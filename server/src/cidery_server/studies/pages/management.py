@@ -63,7 +63,7 @@ class JudgeData(serializers.Serializer[Any]):
     median_seconds = serializers.FloatField(allow_null=True)
     with_majority = serializers.FloatField(allow_null=True)
     flags = serializers.ListField(
-        child=serializers.CharField(), help_text="What is suspicious, such as median 0.4 s."
+        child=serializers.CharField(), help_text="Suspicious behavior, such as median 0.4 s."
     )
 
 
@@ -72,10 +72,10 @@ class StandingData(serializers.Serializer[Any]):
 
     system = serializers.CharField()
     value = serializers.FloatField(help_text="Share of pairs won, or mean rating.")
-    low = serializers.FloatField(help_text="Of an interval that holds at all times.")
+    low = serializers.FloatField(help_text="Lower end of an anytime-valid interval.")
     high = serializers.FloatField()
     fixed_low = serializers.FloatField(
-        help_text="Of an interval for a number of answers that was fixed before."
+        help_text="Lower end of an interval for a number of answers fixed in advance."
     )
     fixed_high = serializers.FloatField()
     judged = serializers.IntegerField(help_text="Items with an answer.")
@@ -101,7 +101,9 @@ class ContestData(serializers.Serializer[Any]):
         help_text="Answers that would decide it as it looks now; none if it is decided, or if all "
         "that there can be do not suffice.",
     )
-    images = serializers.IntegerField(help_text="With answers; of fewer than 30 none is decided.")
+    images = serializers.IntegerField(
+        help_text="Images with answers; comparisons need at least 30 to be decided."
+    )
 
 
 class StandingsData(serializers.Serializer[Any]):
@@ -109,7 +111,7 @@ class StandingsData(serializers.Serializer[Any]):
 
     question = serializers.CharField()
     kind = serializers.CharField(help_text="wins or mean.")
-    metric = serializers.CharField(help_text="Whose scores helped; people: none.")
+    metric = serializers.CharField(help_text="Metric whose scores were used; people: none.")
     systems = StandingData(many=True)
     contests = ContestData(many=True)
     judged = serializers.IntegerField()
@@ -118,9 +120,9 @@ class StandingsData(serializers.Serializer[Any]):
     signature = serializers.CharField()
     confidence = serializers.FloatField()
     leader = serializers.CharField()
-    needed = serializers.IntegerField(help_text="More answers that are worth asking for.")
+    needed = serializers.IntegerField(help_text="Number of answers still needed.")
     verdict = serializers.ListField(
-        child=serializers.CharField(), help_text="Who leads, how sure, what more would bring."
+        child=serializers.CharField(), help_text="Leading system, p-value, answers still needed."
     )
 
 
@@ -169,15 +171,17 @@ class StudyData(serializers.Serializer[Any]):
     )
     withdrawn = serializers.IntegerField(help_text="People whose answers were erased.")
     judges = JudgeData(many=True)
-    stop_when_decided = serializers.BooleanField(help_text="Whether it closes by itself.")
-    agreement = AgreementData(many=True, help_text="Of each question, where there are several.")
-    results = StandingsData(
-        many=True, help_text="Systems compared, as far as it is known, for each question."
+    stop_when_decided = serializers.BooleanField(help_text="True if it closes automatically.")
+    agreement = AgreementData(
+        many=True, help_text="Agreement for each question, if there are several."
     )
-    results_problem = serializers.CharField(help_text="Why there are none, if so.")
+    results = StandingsData(many=True, help_text="Comparison of systems so far, for each question.")
+    results_problem = serializers.CharField(
+        help_text="Reason for missing results; empty if there are results."
+    )
     exports = ExportData(many=True)
     charts = serializers.DictField(
-        child=serializers.CharField(), help_text="Name of a chart -> what it says."
+        child=serializers.CharField(), help_text="Descriptions of the charts, by name."
     )
 
 
@@ -282,7 +286,9 @@ class QualityData(QualityForm):
     """Rules for answers that do not count, and their numbers."""
 
     study = StudySummary(source="*")
-    excluded = serializers.SerializerMethodField(help_text="Judges, by rule or by the owner.")
+    excluded = serializers.SerializerMethodField(
+        help_text="Judges excluded by rule or by the owner."
+    )
     too_fast = serializers.SerializerMethodField(help_text="Answers.")
 
     class Meta(QualityForm.Meta):
@@ -368,7 +374,7 @@ class InvitesData(serializers.Serializer[Any]):
     invites = InviteData(many=True)
     links = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Shown once, in the answer to the request that made them.",
+        help_text="Shown once, in the response to the request that created them.",
     )
 
 

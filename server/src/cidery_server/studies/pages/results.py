@@ -34,11 +34,11 @@ class ResultsData(serializers.Serializer[Any]):
     """Results by system."""
 
     study = StudySummary()
-    metric = serializers.CharField(help_text="Whose scores were asked for.")
+    metric = serializers.CharField(help_text="Metric of the request.")
     standings = StandingsData(
-        many=True, help_text="From answers alone (people), then with the metric's scores."
+        many=True, help_text="From answers only (people), then with the metric's scores."
     )
-    problem = serializers.CharField(help_text="Why something is missing, if it is.")
+    problem = serializers.CharField(help_text="Reason for missing results; otherwise empty.")
 
 
 class ResultsQuery(serializers.Serializer[Any]):
@@ -83,7 +83,7 @@ class AccuracyData(serializers.Serializer[Any]):
     """Agreement of metrics with the study."""
 
     study = StudySummary()
-    question = serializers.CharField(help_text="Whose answers these are, if there are several.")
+    question = serializers.CharField(help_text="Question of these answers, if there are several.")
     questions = serializers.ListField(child=serializers.CharField(), help_text="All of them.")
     protocol = serializers.CharField()
     header = serializers.ListField(child=serializers.CharField())
@@ -93,7 +93,7 @@ class AccuracyData(serializers.Serializer[Any]):
     second_wins = serializers.IntegerField()
     ties = serializers.IntegerField()
     winners = WinnerData(many=True, help_text=f"At most {SHOWN_WINNERS}; the export has all.")
-    problem = serializers.CharField(help_text="Why there is no table, if there is none.")
+    problem = serializers.CharField(help_text="Reason for a missing table; otherwise empty.")
 
 
 class AccuracyQuery(serializers.Serializer[Any]):

@@ -24,7 +24,7 @@ class SentenceData(serializers.ModelSerializer[Assignment]):
 
     image = serializers.CharField(source="item.content.image")
     picture = serializers.SerializerMethodField(
-        help_text="The image's address; empty where none is shown."
+        help_text="Address of the image; empty if none is shown."
     )
     judge = serializers.CharField(source="judge.worker")
 

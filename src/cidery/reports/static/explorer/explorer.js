@@ -430,14 +430,14 @@
         frame.classList.add("x-gone");
       }
       if (className === "x-large")
-        frame.append(make("span", { className: "x-none" }, say("The picture is not there.")));
+        frame.append(make("span", { className: "x-none" }, say("The image is not available.")));
       return frame;
     }
 
     drawDetail(place) {
       const { model, state } = this;
       if (place === undefined) {
-        this.detail.replaceChildren(make("p", {}, say("No image fits. Take away a filter.")));
+        this.detail.replaceChildren(make("p", {}, say("No image matches. Remove a filter.")));
         return;
       }
       const slices = model.slices(place);
@@ -561,7 +561,7 @@
       return make(
         "p",
         { className: "x-legend" },
-        `${say("What words cost (underlined) or earned by {metric}:", this.model.content.explained)} `,
+        `${say("Contributions of words to {metric} (underlined: negative):", this.model.content.explained)} `,
         ...bits,
       );
     }
