@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import cidery
-from cidery.auditing import FileAudit, Finding
+from cidery.auditing import FileAudit, Finding, audit_systems
+from cidery.scoring import Pipeline, Scorer
 from support.example import Example
 
 Captions = dict[int, str]
@@ -146,3 +147,22 @@ def test_real_systems(shared: Path) -> None:
         "m2_transformer": {"truncated"},
         "blip2": set(),
     }
+
+
+def test_systems_share_prepared_references(
+    example: Example, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = []
+    prepare = Pipeline.prepare
+
+    def count(pipeline: Pipeline, corpus: cidery.Corpus) -> Scorer:
+        prepared.append(corpus)
+        return prepare(pipeline, corpus)
+
+    monkeypatch.setattr(Pipeline, "prepare", count)
+    systems = {"a": example.system_a, "b": example.system_b}
+    found = audit_systems(systems, example.references, "references.json")
+    assert len(prepared) == 1
+    for name, captions in systems.items():
+        expected = cidery.score(captions, example.references, "cider-d").corpus["cider-d"]
+        assert found[name].score == expected

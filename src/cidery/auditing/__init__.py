@@ -11,6 +11,7 @@ from cidery.auditing.claim_audit import audit as audit
 from cidery.auditing.file_audit import FileAudit as FileAudit
 from cidery.auditing.file_audit import Finding as Finding
 from cidery.auditing.file_audit import audit_files as audit_files
+from cidery.auditing.file_audit import audit_systems as audit_systems
 
 __all__ = [
     "Audit",

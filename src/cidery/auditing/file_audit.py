@@ -6,20 +6,30 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cidery import _native
 from cidery.auditing.audit_data import AuditData
-from cidery.auditing.pipelines import AuditPipeline, Engine, ImageSelection
-from cidery.corpus import LENGTH_ROBUST_METRICS, Candidates, References
+from cidery.auditing.pipelines import (
+    AuditPipeline,
+    Engine,
+    ImageSelection,
+    NotApplicableError,
+    pair_rows,
+)
+from cidery.corpus import LENGTH_ROBUST_METRICS, Candidates, Corpus, References
 from cidery.runtime import current_progress
+from cidery.scoring import Pipeline, Scorer
 from cidery.statistics import Floats
 from cidery.tables import without_nan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _EXAMPLES = 3
 _LONGEST_EXAMPLE = 120
@@ -97,8 +107,23 @@ def audit_files(
     cidery.audit_files({"a": "a dog <eos>"}, {"a": ["a dog runs"]}).findings[0].id
     ```
     """
-    data = AuditData.build(candidates, references, candidates_name, references_name)
-    inspection = _Inspection(data)
+    systems = {candidates_name: candidates}
+    return audit_systems(systems, references, references_name)[candidates_name]
+
+
+def audit_systems(
+    systems: Mapping[str, Candidates], references: References, references_name: str
+) -> dict[str, FileAudit]:
+    """Return the result of `audit_files` for each system; they share prepared references."""
+    scorers: dict[tuple[int, ...], Scorer] = {}
+    return {
+        name: _audit(AuditData.build(captions, references, name, references_name), scorers)
+        for name, captions in systems.items()
+    }
+
+
+def _audit(data: AuditData, scorers: dict[tuple[int, ...], Scorer]) -> FileAudit:
+    inspection = _Inspection(data, scorers)
     report = current_progress()
     found: list[Finding] = []
     for number, check in enumerate(_CHECKS):
@@ -117,24 +142,50 @@ def audit_files(
 class _Inspection:
     """Captions with their tokens and scores."""
 
-    def __init__(self, data: AuditData) -> None:
+    def __init__(self, data: AuditData, scorers: dict[tuple[int, ...], Scorer]) -> None:
         self.data = data
+        self._scorers = scorers
 
     @cached_property
     def engine(self) -> Engine:
         return Engine(self.data)
 
     @cached_property
+    def scorer(self) -> Scorer:
+        """CIDEr-D of the images with captions, prepared once for all systems with these images."""
+        described = tuple(self.data.described.tolist())
+        if described not in self._scorers:
+            _, references = self.data.standard_input()
+            corpus = Corpus.from_references(references)
+            self._scorers[described] = Pipeline.choose("cider-d").prepare(corpus)
+        return self._scorers[described]
+
+    @cached_property
     def score(self) -> float:
         """CIDEr-D without repairs."""
-        return self.engine.run(AuditPipeline(), "cider-d")
+        return self.score_captions(self.captions)
 
-    def score_rows(self, **changes: str) -> Floats:
-        """Return CIDEr-D of each scored caption, in the order of the file."""
-        pipeline = replace(AuditPipeline(), **changes)  # type: ignore[arg-type]
-        return self.engine.open(pipeline).measure_each(pipeline, "cider-d")
+    def score_captions(self, captions: list[str]) -> float:
+        """Return CIDEr-D of other captions of the same images."""
+        rows = self.scorer.measure(captions, self.images)["cider-d"]
+        return self.scorer.metrics["cider-d"].reduce(rows)
 
-    @property
+    def score_each(self, captions: list[str], images: NDArray[np.int64]) -> Floats:
+        """Return CIDEr-D of each caption with the image of that index."""
+        return self.scorer.metrics["cider-d"].each(self.scorer.measure(captions, images)["cider-d"])
+
+    @cached_property
+    def scores(self) -> Floats:
+        """CIDEr-D of each scored caption."""
+        return self.score_each(self.captions, self.images)
+
+    @cached_property
+    def images(self) -> NDArray[np.int64]:
+        """Index of the image of each scored caption, among the images with captions."""
+        images = self.data.row_images[self.data.first_rows]
+        return np.searchsorted(self.data.described, images)
+
+    @cached_property
     def captions(self) -> list[str]:
         """Scored captions."""
         return [self.data.rows[row] for row in self.data.first_rows.tolist()]
@@ -161,16 +212,11 @@ class _Inspection:
 
     def repair(self, captions: Sequence[str]) -> float:
         """Return the gain of CIDEr-D when the scored captions are replaced."""
-        rows = list(self.data.rows)
-        for row, caption in zip(self.data.first_rows.tolist(), captions, strict=True):
-            rows[row] = caption
-        changed = replace(self.data, rows=rows)
-        return Engine(changed).run(AuditPipeline(), "cider-d") - self.score
+        return self.score_captions(list(captions)) - self.score
 
     def leave_out(self, rows: Sequence[int]) -> float | None:
         """Return the gain of CIDEr-D without some captions and their images."""
-        each = self.score_rows()
-        kept = np.delete(each, rows)
+        kept = np.delete(self.scores, rows)
         return float(kept.mean()) - self.score if len(kept) else None
 
 
@@ -255,7 +301,7 @@ def _find_shifts_problem(found: _Inspection) -> Iterator[Finding]:
     data = found.data
     if len(data.first_rows) < _LEAST_ROWS or len(data.described) < _LEAST_ROWS:
         return
-    own = found.score_rows()
+    own = found.scores
     best: tuple[float, str, int, int] | None = None
     for pairing in _PAIRINGS:
         shifted = _score_shifted(found, pairing)
@@ -287,8 +333,16 @@ def _find_shifts_problem(found: _Inspection) -> Iterator[Finding]:
 
 def _score_shifted(found: _Inspection, pairing: str) -> Floats | None:
     """Return the score of each row with another image."""
-    pipeline = AuditPipeline(pairing=pairing)
-    return found.engine.open(pipeline).measure_by_row(pipeline, "cider-d")
+    data = found.data
+    ids = [data.images[image] for image in data.described.tolist()]
+    rows = np.arange(len(found.captions))
+    try:
+        paired, images = pair_rows(pairing, rows, found.images, ids)
+    except NotApplicableError:
+        return None
+    by_row = np.empty(len(rows))
+    by_row[paired] = found.score_each([found.captions[row] for row in paired.tolist()], images)
+    return by_row
 
 
 def _find_run(gains: Floats) -> tuple[float, int, int]:

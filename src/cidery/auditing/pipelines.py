@@ -268,23 +268,6 @@ class Group:
         rows = self._measure(pipeline, variant)
         return _finish(variant, rows, pipeline.rounding)
 
-    def measure_each(self, pipeline: AuditPipeline, metric: str) -> Floats:
-        """Return per-caption scores."""
-        variant = pipeline.find_variant(metric)
-        return variant.each(self._measure(pipeline, variant))
-
-    def measure_by_row(self, pipeline: AuditPipeline, metric: str) -> Floats | None:
-        """Return the score of each row's caption with the image that the pairing gives it."""
-        rows = self._rows_of_images(pipeline.images)
-        places = self._find_places(rows)
-        try:
-            paired, _ = _pair(pipeline.pairing, rows, places, self._describe_ids())
-        except NotApplicableError:
-            return None
-        by_row = np.empty(len(self.data.rows))
-        by_row[paired] = self.measure_each(pipeline, metric)
-        return by_row[rows]
-
     # -- selection -------------------------------------------------------------------------
 
     @cached_property
@@ -397,7 +380,7 @@ class Group:
             captions = np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]))
             places = np.repeat(np.arange(len(self._images)), counts)
         else:
-            rows, places = _pair(pipeline.pairing, rows, places, self._describe_ids())
+            rows, places = pair_rows(pipeline.pairing, rows, places, self._describe_ids())
             captions = rows + self._first_row
         if pipeline.images.rows == "empty":
             missing = np.setdiff1d(np.arange(len(self._images)), places)
@@ -628,7 +611,9 @@ def _finish(variant: Variant, rows: Floats, rounding: int | None) -> float:
     return float((scores if rounding is None else np.round(scores, rounding)).mean())
 
 
-def _pair(pairing: str, rows: Places, places: Places, ids: list[object]) -> tuple[Places, Places]:
+def pair_rows(
+    pairing: str, rows: Places, places: Places, ids: list[object]
+) -> tuple[Places, Places]:
     """Return pairs of rows and images: as given, shifted, or by position."""
     if pairing == "id":
         return rows, places

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cidery import _version
-from cidery.auditing import audit_files
+from cidery.auditing import audit_systems
 from cidery.corpus import Candidates, Corpus, Missing, References, SlicesLike
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
 from cidery.metrics import Metric
@@ -314,10 +314,5 @@ def _audit(
 ) -> dict[str, Any]:
     """Return the findings of `audit_files` for each system."""
     current_progress()("auditing captions", 0.3)
-    found = {
-        name: audit_files(
-            captions, references, candidates_name=name, references_name=references_name
-        )
-        for name, captions in systems.items()
-    }
+    found = audit_systems(systems, references, references_name)
     return {name: [without_nan(f.to_dict()) for f in a.findings] for name, a in found.items()}
