@@ -149,6 +149,7 @@ def test_real_systems(shared: Path) -> None:
     }
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 def test_systems_share_prepared_references(
     example: Example, monkeypatch: pytest.MonkeyPatch
 ) -> None:
