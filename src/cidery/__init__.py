@@ -1,4 +1,4 @@
-"""cidery evaluates captions by consensus: how close is a sentence to what most people would say?
+"""cidery evaluates captions by consensus: the similarity of a caption to human captions.
 
 ```python
 import cidery

@@ -69,7 +69,7 @@ class Plugin:
         return f"{self.package}-{self.version}"
 
     def load(self) -> Any:
-        """Import it; PluginError names the package and what went wrong."""
+        """Import it; PluginError has the package and the reason."""
         try:
             return self._entry_point.load()
         except (Exception, SystemExit) as error:

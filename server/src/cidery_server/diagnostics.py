@@ -11,7 +11,7 @@ SECONDS_TO_ANSWER = 1
 
 
 def probe_services() -> Iterator[Finding]:
-    """Yield what the web app would use: its folder, its database and its queue."""
+    """Yield the state of the web app's folder, database and queue."""
     topic = "services"
     from cidery_server.web.environment import Environment
 

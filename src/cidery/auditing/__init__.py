@@ -1,4 +1,4 @@
-"""Audits: which pipeline made a claimed number, and what is suspicious in captions."""
+"""Audits: the pipeline behind a claimed score, and problems in captions."""
 
 from cidery.auditing.causes import Cause as Cause
 from cidery.auditing.causes import find_cause as find_cause

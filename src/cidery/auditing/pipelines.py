@@ -450,7 +450,7 @@ class Group:
         return metric.prepare(references, self._work).measure(candidates, self._work)
 
     def _measure_separately(self, side: _Candidates, metric: Metric) -> tuple[Floats, Places]:
-        """Measure against each reference by itself; return rows and which candidate each has."""
+        """Measure against each reference separately; return rows and the candidate of each."""
         words, offsets = self._references
         counts = np.diff(offsets)[side.images]
         owners = np.repeat(np.arange(len(side.images)), counts)

@@ -23,7 +23,7 @@ Preprocessor: TypeAlias = Callable[[list[str]], list[str]]
 """Function from captions to texts whose tokens are separated by blanks."""
 
 _BLANKS = str.maketrans({" ": "\u2423", "\n": "\u2424", "\t": "\u21e5", "\r": "\u21b5"})
-"""Tokens that stand for blanks where every character is a token."""
+"""Tokens for blanks where every character is a token."""
 _NO_WORD = "\ue000"
 """Token for the empty string between two blanks; from Unicode's private use area."""
 

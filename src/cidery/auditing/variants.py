@@ -58,7 +58,7 @@ _MATCHES, _TOTALS = slice(2, 6), slice(6, 10)
 
 
 def _precision(rows: Floats, n: int) -> Floats:
-    """Return the precision of n-grams of one length alone."""
+    """Return the precision of n-grams of one length."""
     totals = rows[:, _TOTALS][:, n - 1]
     return np.asarray(rows[:, _MATCHES][:, n - 1] / np.maximum(totals, 1), np.float64)
 

@@ -195,7 +195,7 @@ def _name_systems(results: str, others: list[str]) -> dict[str, str]:
 
 
 def _draw(comparison: DiversityComparison, plot: str) -> str:
-    """Draw what there are data for, and return the names of the files."""
+    """Draw all available figures, and return the names of the files."""
     from cidery.plots import plot_diversity, save_figures
 
     return ", ".join(map(str, save_figures(plot_diversity(comparison), plot)))

@@ -138,7 +138,7 @@ def _show(found: Sequence[Explanations], format: str) -> None:
 
 
 def _color(explanation: Explanation) -> None:
-    """Print the caption and its references, their words colored by what they earned or cost."""
+    """Print the caption and its references, with words colored by their contributions."""
     show_marked(explanation.candidate, _measure(explanation.spans))
     for number, (text, spans) in enumerate(
         zip(explanation.references, explanation.reference_spans, strict=True), 1

@@ -127,13 +127,13 @@ def _format_range(metric: Metric) -> str:
 
 
 def _explain(metric: Metric) -> str:
-    """Return what its class, or its function, says about it, without the example."""
+    """Return the docstring of its class or function, without the example."""
     described = getattr(metric, "function", None) or type(metric)
     return inspect.cleandoc(described.__doc__ or "").partition("\n\n```")[0]
 
 
 def _modes(metric: Metric) -> list[str]:
-    """Return what it can be faithful to, the default first."""
+    """Return its values of `faithful`, the default first."""
     default = metric.settings().get("faithful")
     if default is None:
         follows = "coco" if metric.name in COCO_ONLY else "paper"

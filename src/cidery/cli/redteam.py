@@ -190,7 +190,7 @@ def redteam(
 
 
 def _find_examples(found: RedTeam) -> Table:
-    """Return the caption of each attack that earned most beyond people's."""
+    """Return the caption of each attack with the highest reward above the human caption's."""
     rows = [
         (attack.reward, attack.name, *found.examples(attack, 1).cells[0][:2])
         for attack in found.attacks

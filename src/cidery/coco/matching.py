@@ -140,7 +140,7 @@ def match_entries(gts: Any, res: Any, *, merge: bool) -> Corpus:
 
 
 def check_references(image: Hashable, references: Any) -> None:
-    """Refuse what is not a list of references, and an empty list."""
+    """Raise an error unless it is a list of at least one reference."""
     if not isinstance(references, list | tuple):
         raise InputError(
             f"gts: image {image!r} has {_shorten(references)}, expected a list of references"

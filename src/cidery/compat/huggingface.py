@@ -1,4 +1,4 @@
-"""In the manner of Hugging Face's `evaluate`: `compute(predictions=…, references=…)`."""
+"""Interface of Hugging Face's `evaluate`: `compute(predictions=…, references=…)`."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def compute_scores(
     extra_infos: Sequence[Any] | None = None,  # noqa: ARG001
     **settings: Any,
 ) -> list[float]:
-    """Return the rewards of a batch, as verl's batch reward manager asks for them.
+    """Return the rewards of a batch, for verl's batch reward manager.
 
     ```python
     compute_scores(["coco"], ["a dog"], [["a dog runs"]], [None], frequencies="coco-train2014")
@@ -68,7 +68,7 @@ def compute_scores(
 
 @lru_cache(maxsize=16)
 def _prepare(settings: str) -> CompletionReward:
-    """Make a reward once for equal settings: verl hands them over at every call."""
+    """Make a reward once for equal settings: verl passes them at every call."""
     return CompletionReward(**json.loads(settings))
 
 

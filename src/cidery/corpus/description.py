@@ -24,7 +24,7 @@ FLICKR30K_DEVIATION = 5.2
 PRACEGOVER_DEVIATION = 26.8
 
 WIDE_DEVIATION = FLICKR30K_DEVIATION
-"""From here on lengths vary widely: the most that any set with several references has there."""
+"""Standard deviation of lengths from which they vary widely."""
 
 MIN_LENGTH_GAP = 15
 """Words. Where a caption is so much longer or shorter than the only reference, CIDEr-R agrees with
@@ -81,7 +81,7 @@ class Description:
     seen_once: int
     """Number of words that occur once in all captions."""
     repeated: int
-    """Number of captions with the words of an earlier one of the same image."""
+    """Number of captions with the same words as an earlier caption of the image."""
     repeated_anywhere: int
     """Number of captions with the words of an earlier one of any image."""
     empty: int

@@ -11,7 +11,7 @@ from cidery.corpus.corpus import Corpus
 from cidery.corpus.description import MIN_LENGTH_GAP, Description
 
 LENGTH_ROBUST_METRICS = "consensus, bertscore-recall or meteor"
-"""Metrics that rank paragraphs reliably; figures are in docs/long-captions.md."""
+"""Metrics that rank paragraphs reliably; results are in docs/long-captions.md."""
 LENGTH_SENSITIVE_METRICS = ("cider-d", "spider", "spider-fl")
 """Metrics that are near 0 for captions much longer or shorter than the references."""
 

@@ -84,7 +84,7 @@ class Sides:
 
 
 def _count(images: list[ImageId], total: int, what: str) -> str:
-    """Return who has what: `image 'a' has …` or `12 of 40 images have …: 'a', 'b', 'c', …`."""
+    """Return `image 'a' has …` or `12 of 40 images have …: 'a', 'b', 'c', …`."""
     if len(images) == 1:
         return f"image {images[0]!r} has {what}"
     return f"{len(images)} of {total} images have {what}: {_examples(images)}"

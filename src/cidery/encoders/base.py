@@ -95,7 +95,7 @@ class Encoder(ABC):
 
     @abstractmethod
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
-        """Return float32[captions, width]: mean of each caption's states, of length 1."""
+        """Return float32[captions, width]: mean of each caption's states, scaled to length 1."""
 
     @abstractmethod
     def tokens(

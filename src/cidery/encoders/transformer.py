@@ -114,7 +114,7 @@ class TransformerEncoder(Encoder):
         return any(text.startswith(SPACE) for text in self._tokenizer.get_vocab())
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
-        """Return float32[captions, width]: mean of each caption's states, of length 1."""
+        """Return float32[captions, width]: mean of each caption's states, scaled to length 1."""
         distinct, places = number_distinct(captions)
         batch = self._tokenize(distinct)
         offsets = batch.offsets

@@ -57,7 +57,7 @@ class CachedEncoder(Encoder):
         return self.encoder.kernel
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
-        """Return float32[captions, width]: mean of each caption's states, of length 1."""
+        """Return float32[captions, width]: mean of each caption's states, scaled to length 1."""
 
         def encode(missing: list[str]) -> Iterator[bytes]:
             return (row.tobytes() for row in self.encoder.embed(missing, threads))

@@ -12,7 +12,7 @@ from cidery.errors import DataError, MissingExtraError
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 _KINDS = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}
-"""Types of weights; other arrays, such as position ids, are left out."""
+"""Types of weights; other arrays, such as position ids, are ignored."""
 
 
 def find_weights(folder: Path) -> Path:

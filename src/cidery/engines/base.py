@@ -66,7 +66,7 @@ EngineLike: TypeAlias = str | Engine
 
 
 def get_engine(engine: EngineLike = "local", **settings: Any) -> Engine:
-    """Return an engine by name; an Engine is returned as it is.
+    """Return an engine by name; an Engine is returned unchanged.
 
     Args:
         engine: `"local"`, `"ray"` or an Engine.

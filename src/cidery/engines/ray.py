@@ -45,7 +45,7 @@ class RayEngine(Engine):
     """Tasks on a Ray cluster. Inputs and the work folder must be on storage that all nodes see."""
 
     address: str | None = None
-    """As `ray.init` takes it: `"auto"` is the cluster that this machine is part of. None: the one
+    """Address as in `ray.init`: `"auto"` is the cluster that this machine is part of. None: the one
     that the environment variable RAY_ADDRESS names, or else a cluster of this machine alone, which
     ends with the program. Where the program has called `ray.init`, its cluster is used."""
     num_cpus: float = 1

@@ -260,7 +260,7 @@ def _split_stream(file: str) -> list[Chunk]:
 
 @contextmanager
 def _open_arrow(file: str) -> Iterator[Any]:
-    """Open an Arrow file; of one on this machine only what is summary at comes into memory."""
+    """Open an Arrow file; a local file is memory-mapped."""
     pyarrow = import_pyarrow("pyarrow", "read Arrow files")
     if "://" in file:
         with open_file(file) as opened:
@@ -377,7 +377,7 @@ def _read_batches(
 
 
 def _read_rows(chunk: Chunk, choose: Callable[[Any], Fields], rows: Source) -> tuple[Any, Fields]:
-    """Read some rows of an Arrow stream; of the batches before only the lengths are summary at."""
+    """Read some rows of an Arrow stream; of earlier batches, only the lengths are read."""
     pyarrow = import_pyarrow("pyarrow", "read Arrow files")
     ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
     parts, at = [], 0

@@ -62,7 +62,7 @@ def recognize(content: bytes, file: str, id_field: str | None, source: Source) -
 
 
 def parse_json(text: str, source: Source) -> Any:
-    """Parse JSON; a first line that is complete by itself makes it JSON lines."""
+    """Parse JSON; a complete object in the first line means JSON lines."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

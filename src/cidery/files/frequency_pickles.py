@@ -25,7 +25,7 @@ from cidery.files.sources import (
 
 @dataclass(frozen=True, slots=True)
 class FrequencyCounts:
-    """In how many images each n-gram occurs, and the logarithm of the number of images."""
+    """Number of images of each n-gram, and the logarithm of the number of images."""
 
     counts: dict[tuple[str, ...], float]
     log_image_count: float
@@ -156,14 +156,14 @@ class _RefusedError(Exception):
 
 
 class _FrequencyUnpickler(pickle.Unpickler):
-    """An unpickler that knows the few classes that document frequencies are made of.
+    """An unpickler for the few classes that document frequencies consist of.
 
     What it hands out are built-in types, which cannot be changed by a pickle, and methods bound to
     this object: never a function or class of another module.
     """
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the stand-in for a class, or refuse."""
+        """Return a substitute for a class, or raise an error."""
         known = {
             ("collections", "defaultdict"): defaultdict,
             ("collections", "OrderedDict"): dict,

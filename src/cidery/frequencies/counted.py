@@ -1,4 +1,4 @@
-"""Document frequencies counted in parts: each part by itself, then merged shard by shard.
+"""Document frequencies counted in parts: each part separately, then merged shard by shard.
 
 A part counts its own images and writes its n-grams into shards by a hash of their words. A shard is
 merged from all parts without the others, so that no process holds the whole table. The result is
@@ -144,7 +144,7 @@ class Part:
 
 
 def merge_words(parts: Sequence[Path], min_count: int) -> tuple[list[str], NDArray[np.uint32]]:
-    """Add up the words of all parts, and tell each part the rank of its words in the whole.
+    """Merge the words of all parts, and return the ranks of each part's words.
 
     Words of fewer than `min_count` images have no rank, which is written as the largest number.
     """
@@ -175,7 +175,7 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 def merge_shard(
     parts: Sequence[Part], shard: int, word_count: int, min_count: int, folder: Path
 ) -> None:
-    """Add up one shard of all parts; n-grams of fewer than `min_count` images are left out."""
+    """Add up one shard of all parts; n-grams of fewer than `min_count` images are dropped."""
     for n, shares in enumerate(zip(*(part.read(shard) for part in parts), strict=True), start=2):
         words, counts = add_up_shard(list(shares), n, word_count, min_count)
         save_array(folder / f"{n}.{shard}.words.npy", words)

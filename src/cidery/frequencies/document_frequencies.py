@@ -52,7 +52,7 @@ class DocumentFrequencies:
     """The tokenizer's id; `unknown` for imported sets."""
     stemmer: str | None = None
     min_count: int = 1
-    """Rarer n-grams were left out: in scores one image counts the same as none."""
+    """Minimum number of images of an n-gram; counts of 0 and 1 give the same scores."""
     name: str = "unnamed"
     source: str = ""
     """Origin and license of the captions."""
@@ -106,7 +106,7 @@ class DocumentFrequencies:
         tokenizer: str = "unknown",
         name: str = "unnamed",
     ) -> DocumentFrequencies:
-        """Take counts as they are, n-gram (a tuple of words) by n-gram."""
+        """Create document frequencies from counts by n-gram (a tuple of words)."""
         if not counts:
             raise FrequenciesError("there are no n-grams in these document frequencies")
         most = max(counts, key=counts.__getitem__)
@@ -169,7 +169,7 @@ class DocumentFrequencies:
         )
 
     def count(self, ngram: Sequence[str]) -> int:
-        """Return in how many images the n-gram occurs; 0 where unseen or left out."""
+        """Return the number of images with the n-gram; 0 if unseen or dropped."""
         return self.trie.count(list(ngram))
 
     def __or__(self, other: DocumentFrequencies) -> DocumentFrequencies:
@@ -214,7 +214,7 @@ class DocumentFrequencies:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that tell two sets apart by what they count, not by name."""
+        """Twelve hexadecimal digits of a hash of the content, without the name."""
         return self._payload.fingerprint()
 
     @cached_property
@@ -228,7 +228,7 @@ class DocumentFrequencies:
 
     @classmethod
     def load(cls, source: Readable, *, name: str | None = None) -> DocumentFrequencies:
-        """Load a saved set; a damaged or foreign file is refused.
+        """Load a saved set; a damaged or unknown file is an error.
 
         Args:
             source: a path, whose file is mapped into memory, bytes or a file open in binary mode.

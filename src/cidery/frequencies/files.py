@@ -1,4 +1,4 @@
-"""The file of document frequencies, which is mapped into memory as it lies.
+"""The file of document frequencies, which is memory-mapped.
 
 It begins with 48 bytes (magic, version, length of the header, SHA-256 of that length and all that
 follows), then a JSON header, then the arrays of the trie (see `native/frequencies.hpp`).
@@ -33,7 +33,7 @@ _MAGIC = b"CIDERYDF"
 _VERSION = 1
 _PREFIX = struct.Struct("<8sII32s")
 _LARGE = 255
-"""Counts from here on are kept apart, so that the others take one byte."""
+"""Counts from which they are stored separately, so that the others take one byte."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Payload:
         return tuple(spelled[start:end].decode() for start, end in pairwise(ends))
 
     def fingerprint(self) -> str:
-        """Return twelve hexadecimal digits of what is counted; names do not matter."""
+        """Return twelve hexadecimal digits of a hash of the counts, without names."""
         digest = _sha256()
         counted = {k: v for k, v in self.header.items() if k not in ("name", "source")}
         digest.update(json.dumps(counted, sort_keys=True).encode())
@@ -80,7 +80,7 @@ class Payload:
 
 
 def pack(words: Sequence[str], levels: Sequence[Level], settings: Mapping[str, Any]) -> Payload:
-    """Return what a file of this trie and these settings holds."""
+    """Return the content of a file with this trie and these settings."""
     encoded = [word.encode() for word in words]
     width = 2 if len(words) <= 0xFFFF else 4
     arrays: dict[str, NDArray[Any]] = {
@@ -118,7 +118,7 @@ def encode(payload: Payload, fingerprint: str) -> bytes:
 
 
 def decode(source: Readable, name: str | None = None) -> Payload:
-    """Return what a file holds; a file at a path is mapped into memory, anything else is read."""
+    """Return the content of a file; a path is memory-mapped, anything else is read."""
     if isinstance(source, str | os.PathLike):
         name = name or os.fspath(source)
         data = _map(Path(source))

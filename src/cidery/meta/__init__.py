@@ -1,4 +1,4 @@
-"""Agreement with people: any metric, judged by human judgments.
+"""Agreement of metrics with human judgments.
 
 ```python
 from cidery import meta

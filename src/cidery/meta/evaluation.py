@@ -110,7 +110,7 @@ def _expected_few_documents(dataset: Dataset) -> Iterator[None]:
 def _list_results(
     keys: Mapping[str, bytes], verdicts: Mapping[str, Verdict]
 ) -> dict[bytes, CachedResult]:
-    """Return key -> result; people who were not compared have an empty one."""
+    """Return key -> result; without annotator agreement, that of people is empty."""
     return {
         key: CachedResult(verdict.statistics, verdict.signature)
         for label, key in keys.items()

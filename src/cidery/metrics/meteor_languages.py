@@ -111,7 +111,7 @@ _MARKS = "\ue000\ue001"
 
 
 def _spell(letters: str, others: str) -> _Earlier:
-    """Return the rewriting of letters that Snowball did not know or encoded differently."""
+    """Return replacements of letters that Snowball encoded differently."""
     there, back = str.maketrans(letters, others), str.maketrans(others, letters)
     return _Earlier(lambda word: word.translate(there), lambda _, stem: stem.translate(back))
 

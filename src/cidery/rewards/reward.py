@@ -162,7 +162,7 @@ class Reward:
         )
 
     def credit(self, image_ids: Any, captions: Any) -> list[Credit]:
-        """Return, for each caption, what its n-grams earned and cost; for the CIDEr family.
+        """Return, for each caption, the credit of its n-grams; for the CIDEr family.
 
         The similarity to a reference is u·s / (‖g‖ ‖s‖), with g the caption's vector, s the
         reference's and u what they share. An n-gram earns its part of u·s / (‖u‖ ‖s‖); what g has

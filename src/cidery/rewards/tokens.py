@@ -64,7 +64,7 @@ def count_ended_frequencies(
     language: str | None = None,
     name: str = "unnamed",
 ) -> DocumentFrequencies:
-    """Count document frequencies of references that each end in `<eos>`, as `count_eos=True` asks.
+    """Count document frequencies of references that end in `<eos>`, for `count_eos=True`.
 
     Saved, they serve all processes of a training run.
 

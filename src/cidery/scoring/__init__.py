@@ -1,4 +1,4 @@
-"""From captions to numbers with signatures, intervals and tests."""
+"""Scores of captions with signatures, intervals and tests."""
 
 import lazy_loader
 

@@ -138,7 +138,7 @@ class Slicing:
         scorer: Scorer,
         name: str | None = None,
     ) -> Slicing:
-        """Find the slices, and say which have too few images."""
+        """Find the slices, and warn about those with too few images."""
         check_mode(mode)
         found = slice_images(by, corpus.images, describe(corpus, scorer.references), name)
         sizes = {key: len(places) for key, places in found.members.items()}
@@ -207,7 +207,7 @@ def check_mode(mode: str) -> None:
 
 
 def describe(corpus: Corpus, references: TokenizedReferences) -> GroupingData:
-    """Return what images can be grouped by: their references' words and number."""
+    """Return the properties for grouping images: lengths and numbers of references."""
 
     def lengths() -> NDArray[np.float64]:
         ends = references.captions.form(SPLIT).offsets().astype(np.float64)
@@ -240,7 +240,7 @@ def take_slice(
 def slice_resampling(
     resampling: Mapping[str, Resampling], places: NDArray[np.int64]
 ) -> dict[str, Resampling]:
-    """Return what the scores of some images are pooled from; metrics that share rows still do."""
+    """Return the rows of some images for pooling; metrics still share rows."""
     shared = {id(source.rows): source.rows[places] for source in resampling.values()}
     return {
         label: replace(source, rows=shared[id(source.rows)], places=places, height=len(source.rows))

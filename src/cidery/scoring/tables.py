@@ -155,7 +155,7 @@ class ScoreTable(Tabular):
         intervals: Mapping[str, Interval] | None = None,
         slice_intervals: Mapping[str, Mapping[str, Interval]] | None = None,
     ) -> dict[str, Any]:
-        """Return `{"images", "scores", "signatures"}`, and what there is of the other two.
+        """Return `{"images", "scores", "signatures"}`, and, if available, the other two.
 
         These are `"intervals"`, if given, and `"slices"`.
         """

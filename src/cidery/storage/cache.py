@@ -123,7 +123,7 @@ def verify(resource: Resource[T]) -> Status:
 
 
 def remove(resource: Resource[T]) -> list[Path]:
-    """Remove the resource's files, those of other versions too, and return what was removed."""
+    """Remove the resource's files, including other versions, and return their paths."""
     found = sorted(cache_directory().glob(f"{resource.name}-v*.table"))
     for path in found:
         path.unlink(missing_ok=True)

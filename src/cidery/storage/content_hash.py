@@ -290,7 +290,7 @@ class _Hasher:
             yield self.hash(list(part) if isinstance(part, Iterator) else part)
 
     def named(self, name: str, value: object) -> bytes:
-        """Return the hash of a value; an error says its name."""
+        """Return the hash of a value; an error contains its name."""
         try:
             return self.hash(value)
         except UnknownContentError as error:

@@ -30,7 +30,7 @@ _LOCK_TIMEOUT = 30.0
 
 @dataclass(frozen=True)
 class DiskCache:
-    """A cache on disk: contents that are costly to compute and depend on their key alone.
+    """A cache on disk: contents that are costly to compute and depend only on their key.
 
     Processes may share it. No result depends on it: a damaged file is replaced by an empty one, and
     nothing is cached where the file cannot be written; both raise a DataWarning. Above `max_bytes`

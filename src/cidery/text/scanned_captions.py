@@ -68,7 +68,7 @@ class ScannedCaptions(list[str]):
 
     @cached_property
     def normalized(self) -> list[str]:
-        """Captions in normal form C; this list itself where all are."""
+        """Captions in normal form C; the same list if all are."""
         return [normalize("NFC", caption) for caption in self] if self.non_normalized else self
 
     @cached_property

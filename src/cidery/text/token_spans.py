@@ -66,7 +66,7 @@ def locate_words(text: str, words: Sequence[str]) -> list[TokenSpan | None]:
 
 @lru_cache(maxsize=1 << 14)
 def _fold(character: str) -> str:
-    """Return the simplest form of a character, to match what tokenizers rewrite."""
+    """Return the simplest form of a character, to match the output of tokenizers."""
     plain = unicodedata.normalize("NFKD", character).casefold().translate(_PLAIN)
     return "".join(c for c in plain if not unicodedata.combining(c))
 

@@ -8,7 +8,7 @@ from typing import Any
 from cidery.errors import SettingError
 
 EXPERIMENTS = ("repetition", "balance", "generators", "kr", "rewards", "redteam")
-"""In the order in which they are listed; each is a module here."""
+"""Names of experiments in the order of the list; each is a module."""
 
 
 def get_experiment(name: str) -> Any:

@@ -71,7 +71,7 @@ class _Unrolled(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, seen: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
-        """Compute the states, and save what the gradient needs."""
+        """Compute the states, and save the inputs of the gradient."""
         length, count, size = len(seen), hidden.shape[0], hidden.shape[1]
         gates = seen.new_empty(length, count, 3 * size)
         candidates, tanh_cells = seen.new_empty(2, length, count, size)

@@ -18,7 +18,7 @@ ReferencesByImage: TypeAlias = Mapping[ImageId, Sequence[str]]
 
 @dataclass(frozen=True)
 class NamedSlices:
-    """Slices of a challenge's images, and what they are called together."""
+    """Slices of a challenge's images, and the name of their property."""
 
     name: str
     by: SlicesLike

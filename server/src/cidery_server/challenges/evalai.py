@@ -22,7 +22,7 @@ CONFIG = ("challenge_config.yaml", "challenge_config.yml")
 MAX_NAME_LENGTH = 30
 MAX_DESCRIPTION_LENGTH = 20_000
 PUBLIC = 3
-"""Of a leaderboard's `visibility`: 1 is for hosts, 2 for hosts and who submitted, 3 for all."""
+"""Value of a leaderboard's `visibility`; 1: hosts, 2: hosts and participants, 3: all."""
 METRICS = {
     "cider": "cider-d",
     "ciderd": "cider-d",
@@ -36,7 +36,7 @@ METRICS = {
     "spider": "spider",
     "bertscore": "bertscore",
 }
-"""By a label's letters and digits. What other tools call CIDEr is CIDEr-D."""
+"""Metrics by the letters and digits of a label. What other tools call CIDEr is CIDEr-D."""
 _USED = {
     *("title", "short_description", "description", "evaluation_details", "terms_and_conditions"),
     *("submission_guidelines", "start_date", "end_date", "published", "leaderboard"),
@@ -122,7 +122,7 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads one folder, and notes what does not map as it goes."""
+    """Reader of one folder, which notes unsupported settings."""
 
     def __init__(self, path: Path, slug: str, metrics: Sequence[str]) -> None:
         self.path, self.folder = path, path.parent
@@ -283,7 +283,7 @@ class _Reader:
         return text[:MAX_DESCRIPTION_LENGTH]
 
     def _read_text(self, given: Any, where: str) -> str:
-        """Return a text, or what is in the file that it names, as Markdown."""
+        """Return a text, or the content of the file that it names, as Markdown."""
         if not given:
             return ""
         text = str(given)

@@ -27,7 +27,7 @@ from cidery_server.web.translation import translate as _
 OF_MAIN = ("slug", "title", "entry", "probes_shown")
 """Fields of a phase that are those of its main challenge."""
 LOCAL_TIME = "%Y-%m-%dT%H:%M"
-"""As browsers want it in a field; all times are UTC."""
+"""Time format of form fields in browsers; all times are UTC."""
 SET_NAME = RegexValidator(
     r"\A[-\w]{1,30}\Z", gettext_lazy("A name may contain only letters, digits, - and _.")
 )
@@ -173,7 +173,7 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
         return fields
 
     def validate_phase(self, value: str) -> str:
-        """See that every one of several phases has a name of its own."""
+        """Check that all phases have different names."""
         if isinstance(self.instance, Challenge):
             others = self.instance.family.exclude(pk=self.instance.pk)
             if not value and others.exists():
@@ -183,7 +183,7 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """See that it closes after it opens, also where only one of the two is changed."""
+        """Check that it closes after it opens, even if only one of the two changes."""
         opens, closes = (
             attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
         )
@@ -195,7 +195,7 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
 
 
 class ChallengeForm(SettingsForm):
-    """A new challenge, but for its references."""
+    """A new challenge without its references."""
 
     metrics = MetricNames(
         initial="cider-d bleu-4 rouge-l",
@@ -220,13 +220,13 @@ class ChallengeForm(SettingsForm):
     )
 
     class Meta(SettingsForm.Meta):
-        """Also what cannot be changed later."""
+        """Fields, including those that cannot be changed later."""
 
         fields = ("slug", *SettingsForm.Meta.fields, "metrics", "language", "frequencies")
 
 
 class PhaseForm(SettingsForm):
-    """A new phase, but for its references."""
+    """A new phase without its references."""
 
     metrics = MetricNames(
         required=False,
@@ -240,7 +240,7 @@ class PhaseForm(SettingsForm):
     )
 
     class Meta(SettingsForm.Meta):
-        """Also what cannot be changed later."""
+        """Fields, including those that cannot be changed later."""
 
         fields = (
             "phase",
@@ -505,7 +505,7 @@ class ComparisonQuery(serializers.Serializer[Any]):
     second = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Want both or none, and two different ones."""
+        """Check that both or none are given, and that they differ."""
         if len(attrs) == 1 or attrs.get("first", 1) == attrs.get("second", 2):
             raise serializers.ValidationError(_("Choose two different submissions."))
         return attrs

@@ -45,7 +45,7 @@ def open_image_scores(challenge: Challenge) -> None:
 
 
 def list_teams(challenge: Challenge) -> list[list[Any]]:
-    """Return the cells of a table, a row per team that takes part or wants to."""
+    """Return the cells of a table, a row per team that participates or has requested approval."""
     found = challenge.main.teams.select_related("team")
     made = Submission.objects.filter(challenge__in=challenge.family)
     counts = dict(made.values_list("team").annotate(count=Count("pk")))
@@ -53,7 +53,7 @@ def list_teams(challenge: Challenge) -> list[list[Any]]:
 
 
 def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:
-    """Let a team submit to a challenge, whether it has asked or not, or refuse it."""
+    """Let a team submit to a challenge, even without a request, or refuse it."""
     team = Account.objects.filter(name__iexact=normalize_name(name)).first()
     if team is None:
         raise SettingError(_("there is no team {name!r}; it must sign up first").format(name=name))
@@ -67,7 +67,7 @@ def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:
 
 
 def decide_on_probe(submission: Submission, *, release: bool) -> None:
-    """Show the scores of a submission that looks like a probe, or keep them hidden for good."""
+    """Show the scores of a submission that looks like a probe, or keep them hidden."""
     submission.probe = Submission.Probe.RELEASED if release else Submission.Probe.KEPT
     submission.save(update_fields=["probe"])
     count_change(submission.challenge)
@@ -80,7 +80,7 @@ def close_challenge(challenge: Challenge) -> None:
 
 
 def rescore_challenge(challenge: Challenge) -> int:
-    """Queue every submission again, whose scores stand until others are there; return how many."""
+    """Queue every submission again, and return their number; old scores are shown until then."""
     with transaction.atomic():
         submissions = list(challenge.submissions.defer("packed_captions", "packed_fingerprint"))
         for submission in submissions:

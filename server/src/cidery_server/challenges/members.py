@@ -1,4 +1,4 @@
-"""Teams of several people: who belongs to one, by invites that work once."""
+"""Teams of several accounts, and one-time invites."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cidery_server.web.translation import translate as _
 
 MAX_MEMBERS = 30
 MAX_INVITES = 30
-"""Of one team, that wait to be used."""
+"""Maximum number of unused invites of a team."""
 LIFE = timedelta(days=7)
 
 

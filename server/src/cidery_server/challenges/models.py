@@ -36,13 +36,13 @@ Packed: TypeAlias = bytes | memoryview
 MAX_SLICE_LENGTH = 80
 """Characters of the name of a slice."""
 MAX_METRIC_LENGTH = 300
-"""Of a metric's label, which names every setting that was asked for."""
+"""Maximum length of a metric's label, which contains its settings."""
 MAX_SLUG_LENGTH = 60
 MAX_PHASE_LENGTH = 30
 
 
 def pack_json(content: Any) -> bytes:
-    """Compress what JSON can hold."""
+    """Return a value as compressed JSON."""
     return zlib.compress(json.dumps(content, ensure_ascii=False).encode("utf-8"))
 
 
@@ -55,7 +55,7 @@ def pack_slices(slices: Slices | None) -> bytes | None:
 
 
 def unpack_json(packed: Packed) -> Any:
-    """Return what `pack_json` was given."""
+    """Return the value of compressed JSON."""
     return json.loads(zlib.decompress(packed))
 
 
@@ -73,7 +73,7 @@ def unpack_rows(packed: Packed) -> Floats:
 
 
 class ChallengeQuerySet(models.QuerySet["Challenge"]):
-    """Challenges as people may see them."""
+    """Challenges with their visibility."""
 
     def listed_for(self, account: Any) -> ChallengeQuerySet:
         """Return those that the list shows: public ones, and to the owner all; no phases."""
@@ -83,7 +83,7 @@ class ChallengeQuerySet(models.QuerySet["Challenge"]):
         return listed.filter(visibility=Challenge.Visibility.PUBLIC)
 
     def visible_to(self, account: Any) -> ChallengeQuerySet:
-        """Return those that exist for an account: unlisted ones for everyone who has the address.
+        """Return those that an account may open, including unlisted ones, by address.
 
         No phase of a hidden challenge does.
         """
@@ -133,7 +133,7 @@ class Challenge(models.Model):
     entry = models.CharField(max_length=10, choices=Entry.choices, default=Entry.APPROVED)
     leaderboard_open = models.BooleanField(default=True)
     scores_hidden = models.BooleanField(default=False)
-    """From teams, until it closes."""
+    """True if scores are hidden from teams until it closes."""
     exact_scores = models.BooleanField(default=False)
     """True if teams see digits that are not significant, too."""
     probes_shown = models.PositiveIntegerField(default=2)
@@ -156,7 +156,7 @@ class Challenge(models.Model):
     sharing: models.ManyToManyField[Challenge, models.Model] = models.ManyToManyField(
         "self", blank=True
     )
-    """Phases with references that this one has too; see `phases`."""
+    """Phases that share references with this one; see `phases`."""
 
     objects = ChallengeQuerySet.as_manager()
 
@@ -169,7 +169,7 @@ class Challenge(models.Model):
 
     @property
     def main(self) -> Challenge:
-        """The challenge that has the teams and the rules for entry: itself, if it is no phase."""
+        """Challenge that has the teams and the entry rules: itself, unless it is a phase."""
         return self.phase_of or self
 
     @property
@@ -196,7 +196,7 @@ class Challenge(models.Model):
 
     @property
     def slices(self) -> Slices | None:
-        """Groups of images that are scored apart too."""
+        """Groups of images that are also scored separately."""
         if self.packed_slices is None:
             return None
         content = unpack_json(self.packed_slices)
@@ -232,7 +232,7 @@ class Challenge(models.Model):
         return self.image_scores_open and not self.sharing.filter(image_scores_open=False).exists()
 
     def shows_leaderboard_to(self, account: Any) -> bool:
-        """Return True if an account sees how the others do."""
+        """Return True if an account may see the leaderboard."""
         return _is_owner(account) or (self.leaderboard_open and not self.hides_scores)
 
     def admits(self, account: Any) -> bool:
@@ -248,7 +248,7 @@ class Challenge(models.Model):
         return main.entry == self.Entry.OPEN or _is_owner(account) or approved
 
     def precision(self, account: Any, slice: str = "") -> Precision:
-        """Return how many digits of scores an account sees, of all images or those of a slice."""
+        """Return the precision of scores for an account, on all images or a slice."""
         if self.shows_all_digits or _is_owner(account):
             return EXACT
         slices = self.slices if slice else None
@@ -270,7 +270,7 @@ def _sides(account: Any) -> set[int]:
 
 
 def team_of(account: Any) -> Account:
-    """Return the team for which an account acts: the one that it has joined, or its own."""
+    """Return the team of an account: the one that it has joined, or its own."""
     membership: Membership | None = getattr(account, "membership", None)
     team: Account = membership.team if membership else account
     return team
@@ -302,7 +302,7 @@ class Membership(models.Model):
 
 
 class TeamInvite(models.Model):
-    """A link by which one account can join a team; the database holds its key's digest alone."""
+    """A link by which one account can join a team; the database has only the digest of its key."""
 
     team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="invites")
     digest = models.CharField(max_length=64, unique=True)
@@ -356,7 +356,7 @@ class HiddenReferences(models.Model):
 
 
 class SubmissionQuerySet(models.QuerySet["Submission"]):
-    """Submissions as people may see them."""
+    """Submissions with their visibility."""
 
     def visible_to(self, account: Any) -> SubmissionQuerySet:
         """Return those of one's team, and all of them to the owner; leaderboards show more."""
@@ -367,7 +367,7 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         return self.filter(team__in=_sides(account)) if account.is_authenticated else self.none()
 
     def counted(self, account: Account, challenges: Iterable[Challenge]) -> SubmissionQuerySet:
-        """Return what counts towards limits: all but what failed here.
+        """Return submissions that count towards limits: all except failures of the server.
 
         Both what its team has submitted and what the account has, for whichever team.
         """
@@ -417,7 +417,7 @@ class Submission(models.Model):
     is_chosen = models.BooleanField(default=False)
     """True if its team has it ranked, be it the best or not."""
     withdrawn = models.DateTimeField(null=True)
-    """It still counts, and others are still compared with it."""
+    """True if withdrawn; it still counts, and others are compared with it."""
     title = models.CharField(max_length=120)
     created = models.DateTimeField(default=timezone.now)
     packed_captions = models.BinaryField()
@@ -433,10 +433,10 @@ class Submission(models.Model):
     warnings = models.JSONField(default=list, blank=True)
     """Warnings about captions that the tokenizer does not support, a sentence each."""
     packed_fingerprint = models.BinaryField(null=True)
-    """By which others are compared with it, see `probes`."""
+    """Fingerprint for comparison with others, see `probes`."""
     probe = models.CharField(max_length=10, choices=Probe.choices, blank=True, default="")
     probe_reason = models.CharField(max_length=200, blank=True, default="")
-    """For the owner: it may tell of other teams."""
+    """Reason for the owner only, since it may mention other teams."""
 
     objects = SubmissionQuerySet.as_manager()
 

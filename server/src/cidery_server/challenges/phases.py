@@ -1,4 +1,4 @@
-"""Phases that have references in common: what they may share, and what counts for them together.
+"""Phases that have references in common: rules for sharing, and common limits.
 
 A second phase with the same references would be a second chance to ask about them. So submissions
 to such phases count together, and are compared with each other.

@@ -49,13 +49,13 @@ class Fingerprint:
         )
 
     def pack(self) -> bytes:
-        """Return the fingerprint as they are stored; such numbers cannot be compressed."""
+        """Return the fingerprint as bytes; it cannot be compressed."""
         count = np.array([len(self.captions)], np.uint32)
         return b"".join(part.tobytes() for part in (count, self.captions, self.scores))
 
     @classmethod
     def unpack(cls, packed: bytes | memoryview) -> Fingerprint:
-        """Return what `pack` was given."""
+        """Return the fingerprint of packed bytes."""
         content = bytes(packed)
         count = int(np.frombuffer(content, np.uint32, 1)[0])
         scores = np.frombuffer(content, np.uint16, offset=4 * (count + 1))
@@ -89,14 +89,14 @@ class Fingerprint:
 
 
 def _hash_scores(scores: Floats) -> NDArray[np.uint16]:
-    """Return a number for each score, 0 for 0; others meet by chance once in 65,535."""
+    """Return a number for each score, 0 for 0; different scores collide once in 65,535."""
     whole = np.rint(np.asarray(scores) * DIGITS).astype(np.int64).astype(np.uint64)
     mixed = (whole * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)
     return np.where(whole == 0, 0, 1 + mixed % np.uint64(65_535)).astype(np.uint16)
 
 
 def few_images(count: int) -> int:
-    """Return the number of images of which a new submission must change at least as many."""
+    """Return the minimum number of images that a new submission must change."""
     return max(FEWEST, math.ceil(FEW * count))
 
 
@@ -160,7 +160,7 @@ class Detector:
                     break
 
     def judge(self, challenge: Challenge) -> Mapping[str, str]:
-        """Return what to store; the caller holds the lock of the main challenge."""
+        """Return the fields to store; the caller holds the lock of the main challenge."""
         self.scan()
         if not self.reason:
             return {}

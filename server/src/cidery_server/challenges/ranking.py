@@ -54,7 +54,7 @@ class Cell:
     mark: Mark
     decimals: int
     p: float | None = None
-    """Of the difference from the best, Holm-corrected for the column, where it was tested."""
+    """P-value of the difference from the best, Holm-corrected for the column, if tested."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Leaderboard:
     entries: Sequence[Entry] = field(default_factory=list)
 
     def key(self, column: Column) -> str:
-        """Return what a column is called in addresses and files."""
+        """Return the name of a column in addresses and files."""
         slice = column.slice if column.slice != self.slice else ""
         return ".".join(filter(None, (column.reference_set, column.metric, slice)))
 
@@ -194,7 +194,7 @@ def list_records(board: Leaderboard) -> list[dict[str, Any]]:
 
 
 def find_best(challenge: Challenge) -> list[int]:
-    """Return each team's best submission by the first column as it is shown; of equals, the first.
+    """Return each team's best submission by the displayed first column; of ties, the first.
 
     Where a team has chosen another one, it is that. Private ones and those that were withdrawn are
     left out. Submissions that are being scored again have the scores that they had.

@@ -42,7 +42,7 @@ class ScorerKey:
 
     @classmethod
     def of(cls, references: HiddenReferences, metrics: Labeled) -> ScorerKey:
-        """Return the key for references as they are now, not as they were at the first use."""
+        """Return the key for the current references."""
         challenge = references.challenge
         stored = (challenge.packed_images, references.packed_references)
         digests = b"".join(sha256(packed).digest() for packed in stored)

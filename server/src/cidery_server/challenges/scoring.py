@@ -184,7 +184,7 @@ def _measure(submission: Submission, claim: Claim, scorers: ScorerCache) -> list
 
 
 def _find_problems(submission: Submission, scorers: ScorerCache) -> list[str]:
-    """Return what the tokenizer cannot cope with, without the advice, which is for the owner."""
+    """Return problems of the tokenizer, without the advice, which is for the owner."""
     reference_set, metrics = next(_steps(submission.challenge))
     tokenizer = scorers.get(reference_set, metrics).references.tokenizer
     found = find_script_problems({"captions": submission.captions}, tokenizer)
@@ -215,7 +215,7 @@ def _write_scores(
     detector: Detector | None,
     warnings: list[str],
 ) -> None:
-    """Write everything or nothing; the claim decides, and a constraint stands behind it.
+    """Write all scores or none, if the claim is still valid; a constraint guarantees it.
 
     Scores of an earlier time are replaced. A submission that was scored before is no probe now.
     """

@@ -53,7 +53,7 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
     )
 
     class Meta:
-        """The rules; references and images' ids are not among them."""
+        """Fields; references and images' ids are not included."""
 
         model = Challenge
         fields = (
@@ -212,7 +212,7 @@ class FileData(serializers.ModelSerializer[ChallengeFile]):
     title = serializers.CharField(source="name")
 
     class Meta:
-        """All but what is in it."""
+        """All fields except the content."""
 
         model = ChallengeFile
         fields = ("id", "title", "about", "for_teams", "size", "created")
@@ -280,7 +280,7 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
     )
 
     def get_author(self, submission: Submission) -> str:
-        """Return the name to those whom it concerns."""
+        """Return the name if the reader may see it."""
         account = self.context["request"].user
         seen = submission.belongs_to(account) or Role.OWNER.admits(account)
         return submission.author.name if seen and submission.author else ""
@@ -300,7 +300,7 @@ class OwnersSubmission(SubmissionData):
     """A submission as the owner sees it."""
 
     class Meta(SubmissionData.Meta):
-        """Also whether it looks like a probe, and why."""
+        """Fields, including the probe state and its reason."""
 
         fields = (*SubmissionData.Meta.fields, "probe", "probe_reason")
 
@@ -328,7 +328,7 @@ class SubmissionPageData(serializers.Serializer[Any]):
 
 
 class TeamData(serializers.ModelSerializer[Participation]):
-    """A team that takes part in a challenge, or wants to."""
+    """A team that participates in a challenge or has requested approval."""
 
     team = serializers.CharField(source="team.name")
     contact = serializers.CharField(source="team.contact")
@@ -359,7 +359,7 @@ class MemberData(serializers.ModelSerializer[Membership]):
 
 
 class OwnTeam(serializers.Serializer[Any]):
-    """The team for which you act."""
+    """The team of the account."""
 
     team = serializers.CharField()
     is_mine = serializers.BooleanField(help_text="True if you created it and can invite members.")

@@ -120,7 +120,7 @@ class Quota:
 
 
 def find_quota(account: Account, challenge: Challenge) -> Quota:
-    """Return what an account may still submit for its team.
+    """Return the remaining quota of an account for its team.
 
     What it has submitted for other teams counts for it, so that no one has the submissions of
     several. Phases that have references in common count together, up to the largest of their

@@ -1,4 +1,4 @@
-"""Background jobs; each looks into the database, which says what is to be done."""
+"""Background jobs; each reads its task from the database."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from cidery_server.web.models import Account
 from cidery_server.web.queue import queue, sweep
 
 SCORERS = ScorerCache()
-"""Of this worker, whose jobs run one after the other."""
+"""Scorers of this worker, whose jobs run one after the other."""
 
 
 @queue.task()  # type: ignore[untyped-decorator]  # Huey has no types
 def score(submission: int) -> None:
-    """Score a submission, then see whether it is the best."""
+    """Score a submission, then compare it with the best."""
     score_submission(submission, SCORERS)
     waiting = Submission.objects.filter(
         challenge__submissions=submission,
@@ -50,12 +50,12 @@ def compare_two(first: int, second: int) -> None:
 
 
 def is_being_compared(first: Submission, second: Submission) -> bool:
-    """Return True if someone has asked for it a moment ago."""
+    """Return True if it was requested recently."""
     return cache.get(_comparison_key(first, second)) is not None
 
 
 def ask_to_compare(first: Submission, second: Submission) -> None:
-    """Have two submissions compared, unless that was asked for a moment ago."""
+    """Queue a comparison of two submissions, unless it was requested recently."""
     if cache.add(_comparison_key(first, second), True, timeout=settings.LEASE_SECONDS):
         compare_two(first.pk, second.pk)
 
@@ -104,7 +104,7 @@ def list_addresses(challenge: Challenge) -> list[str]:
 
 @sweep
 def sweep_submissions() -> None:
-    """Queue again what the queue has lost; give up submissions at which workers die."""
+    """Queue lost jobs again; mark submissions that kill workers as failed."""
     fail_crashing_submissions()
     for number in find_waiting():
         score(number)

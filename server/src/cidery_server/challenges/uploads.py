@@ -1,4 +1,4 @@
-"""From the bytes that a team sent to one caption per image, or a list of what is wrong."""
+"""From the bytes that a team sent to one caption per image, or a list of problems."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _unpack_zip(content: bytes, largest: int) -> bytes:
 
 
 def _read_some(file: IO[bytes] | gzip.GzipFile, largest: int) -> bytes:
-    """Read no more than is allowed and one byte, whatever the archive says of itself."""
+    """Read at most one byte more than allowed, whatever size the archive declares."""
     blocks, count = [], 0
     while count <= largest and (block := file.read(min(BLOCK, largest + 1 - count))):
         blocks.append(block)

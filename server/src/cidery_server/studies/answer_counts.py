@@ -1,4 +1,4 @@
-"""Counting: from answers to judgments, agreement, winners and what is known of each judge.
+"""Judgments, agreement, winners and statistics of judges, counted from answers.
 
 An answer counts if its judge is not excluded, its item is neither an attention check nor training,
 it was given neither in the pilot nor too fast, and, for sentences, if no reviewer has rejected it.
@@ -32,7 +32,7 @@ from cidery_server.studies.queries import read_vote
 
 ANSWERED = Assignment.State.ANSWERED
 Key: TypeAlias = tuple[int, int]
-"""An item, and the place of a set in it; 0 where there is nothing to tell apart."""
+"""An item, and the index of a set in it; 0 for items without several sets."""
 
 
 def counted_answers(study: Study) -> QuerySet[Assignment]:
@@ -59,7 +59,7 @@ class Winner:
     first: str
     second: str
     votes: int
-    """For the first minus for the second: answers, or triplets decided by their majority."""
+    """Votes for the first minus votes for the second: answers, or majorities of triplets."""
 
     @property
     def winner(self) -> str:
@@ -96,7 +96,7 @@ def build_dataset(study: Study, lines: Iterable[dict[str, Any]]) -> Dataset:
 
 
 def _split_sets(content: Content) -> list[Content]:
-    """Return an item's sets, each as a line of judgments has it; anything else as it is."""
+    """Return an item's sets, each as in a line of judgments; other items unchanged."""
     if "sets" not in content:
         return [content]
     names = content.get("systems") or [f"set {n}" for n in range(1, len(content["sets"]) + 1)]
@@ -202,7 +202,7 @@ class Count:
         return build_dataset(self.study, self.judgments())
 
     def winners(self) -> list[Winner]:
-        """Return who won each pair, by the majority; a triplet's majority is one vote."""
+        """Return the winner of each pair by majority; a triplet's majority is one vote."""
         if not self.study.is_pairwise:
             return []
         answered = [(item, self.items[item]) for item in self.items if item in self.values]

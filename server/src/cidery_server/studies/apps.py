@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy
 
 
 class StudiesConfig(AppConfig):
-    """Studies with people."""
+    """Human studies."""
 
     name = "cidery_server.studies"
     label = "studies"

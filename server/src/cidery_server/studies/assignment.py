@@ -1,4 +1,4 @@
-"""Giving items to judges and taking their answers, exactly under any number of judges at once.
+"""Assignment of items to judges and recording of answers, safe with many judges at once.
 
 Each function is one short transaction that begins by locking the judge, so that two windows of one
 judge wait for each other. Different judges meet only at free slots: PostgreSQL skips those that
@@ -42,7 +42,7 @@ PASSED_ON = (Assignment.Choice.SKIP, Assignment.Choice.BROKEN)
 
 
 class RefusedAnswerError(CideryError):
-    """An answer cannot be taken; the message is for the judge."""
+    """An answer cannot be accepted; the message is for the judge."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Task:
     answered: int
     """Number of items answered in this visit, including attention checks."""
     assignment: Assignment | None
-    """None: there is nothing to do, now or for good."""
+    """None: there is nothing to do."""
     can_undo: bool
     feedback: str = ""
     """Feedback on the training item that was just answered."""
@@ -70,7 +70,7 @@ class Task:
 
 
 def get_task(judge_key: int) -> Task:
-    """Return what a judge has to do, giving them an item if they have none."""
+    """Return the task of a judge, assigning an item if they have none."""
     with writing():
         return _get_task(lock_judge(judge_key))
 
@@ -84,7 +84,7 @@ def record_answer(
     choice: str = "",
     comment: str = "",
 ) -> Task:
-    """Take an answer, if it was not taken before, and return what to do next.
+    """Record an answer, unless it was recorded before, and return the next task.
 
     Args:
         judge_key: who answers.
@@ -156,7 +156,7 @@ def _pass_on(judge: Judge, ticket: int, choice: str, comment: str) -> bool:
 
 
 def shown_order(assignment: Assignment) -> list[int]:
-    """Return in which order a judge sees the sets of an item; another judge sees another."""
+    """Return the order in which a judge sees the sets of an item; it differs between judges."""
     places = list(range(len(assignment.item.content["sets"])))
     random.Random(assignment.ticket).shuffle(places)
     return places
@@ -183,7 +183,7 @@ def _read_ratings(
 
 
 def _read_part(study: Study, answer: str) -> float | str:
-    """Return the vote on one of several questions; a tie and neither stay what they are."""
+    """Return the vote on one of several questions; `tie` and `neither` are unchanged."""
     return answer if answer in study.part_choices else _read_value(study, answer)
 
 
@@ -236,7 +236,7 @@ def _record_sentence(judge: Judge, ticket: int, sentence: str, comment: str) -> 
 
 
 def undo_answer(judge_key: int) -> Task:
-    """Give a judge's last answer back to them, and return it as what to do next."""
+    """Undo a judge's last answer, and return its item as the next task."""
     with writing():
         judge = lock_judge(judge_key)
         # A reviewer may be deciding on it.
@@ -276,7 +276,7 @@ def _get_task(judge: Judge) -> Task:
 
 
 def _find_feedback(judge: Judge) -> str:
-    """Return what the last training item teaches, if it was the last that the judge answered."""
+    """Return the explanation of the last training item, if it was the judge's last answer."""
     answered = judge.assignments.filter(state=ANSWERED).select_related("item")
     last = answered.order_by("-answered", "-pk").first()
     if last is None or not last.item.training or last.item.known_answer is None:
@@ -298,7 +298,7 @@ def _show_answer(assignment: Assignment, value: float) -> str:
 
 
 def letters_of(study: Study) -> str:
-    """Return what judges' pages call the two sentences of a pair; A is a triplet's reference."""
+    """Return the labels of the two sentences of a pair; A is a triplet's reference."""
     if not study.is_pairwise:
         return ""
     return "BC" if study.design == Study.Design.TRIPLET else "AB"
@@ -311,7 +311,7 @@ def _can_undo(judge: Judge, assignment: Assignment | None) -> bool:
 
 
 def _finish_visit(judge: Judge) -> None:
-    """Give the visit its code, which answers to items earn, and attention checks alone do not."""
+    """Give the visit its code, unless only attention checks were answered."""
     visit = judge.visit
     if visit is None or judge.excluded:
         return
@@ -324,7 +324,7 @@ def _finish_visit(judge: Judge) -> None:
 
 
 def make_code(visit: Visit) -> str:
-    """Return what a judge tells the crowdsourcing site: the study's code, or this visit's own."""
+    """Return the completion code for the crowdsourcing site: the study's, or this visit's own."""
     study = visit.judge.study
     if study.completion_code:
         return study.completion_code

@@ -1,4 +1,4 @@
-"""Drawings of a study: answers over time, how long they took, and who wins; and what they say."""
+"""Charts of a study: answers over time, their duration, and winners; with descriptions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def draw_times(study: Study) -> bytes:
 
 
 def draw_answers(study: Study) -> bytes:
-    """Draw what was answered: winners of pairs by the size of their majority, or ratings."""
+    """Draw the answers: winners of pairs by the size of their majority, or ratings."""
     count = Count(study)
     counts: Counter[float]
     if study.is_pairwise:
@@ -106,7 +106,7 @@ def draw_judges(study: Study) -> bytes:
 
 
 def describe_charts(study: Study, summary: Summary) -> dict[str, str]:
-    """Return what each chart of a study says, for those who do not see it."""
+    """Return a description of each chart of a study, for screen readers."""
     answered, judges = summary.answered, [one for one in summary.judges if one.answers]
     described = {
         "progress": _("Answers over time: {answered} of {needed} so far.").format(
@@ -168,4 +168,4 @@ CHARTS: Mapping[str, Callable[[Study], bytes]] = MappingProxyType(
         "judges": draw_judges,
     }
 )
-"""name -> what draws it"""
+"""name -> function that draws it"""

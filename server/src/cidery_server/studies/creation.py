@@ -1,4 +1,4 @@
-"""Making studies: from a definition, or from judgments that people have given elsewhere."""
+"""Creation of studies from a definition, or from judgments collected elsewhere."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def add_references(study: Study, source: Readable) -> int:
 
 
 def save_new(study: Study) -> None:
-    """Store a new study, or say that there is one of its name."""
+    """Store a new study; raise an error if the name is taken."""
     try:
         study.save()
     except IntegrityError:  # between the check of the fields and now
@@ -172,7 +172,7 @@ def _guess_design(record: Record) -> Design:
 
 
 def _find_questions(design: Design, records: Sequence[Record]) -> list[str]:
-    """Return what people were asked, where it was more than one thing."""
+    """Return the questions, if there are several."""
     given = (record.content.get(_key(design)) for record in records)
     return list(dict.fromkeys(name for one in given if isinstance(one, dict) for name in one))
 
@@ -182,7 +182,7 @@ def _key(design: Design) -> str:
 
 
 def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[Answer]:
-    """Return the answers of each person, who has answered all questions."""
+    """Return the answers of each judge to all questions."""
     if not was_answered(record):
         return []
     key = _key(design)
@@ -205,7 +205,7 @@ def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[
 
 
 def check_fields(name: str, title: str, design: str, judges: int) -> dict[str, Any]:
-    """Return the fields of a new study, or say what is wrong with them."""
+    """Return the fields of a new study; raise an error if they are invalid."""
     given = {"name": name, "title": title, "design": design, "judges_each": judges}
     form = StudyFields(data=given)
     if not form.is_valid():

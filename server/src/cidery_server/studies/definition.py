@@ -79,7 +79,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
     questions = QuestionData(many=True, required=False)
 
     class Meta:
-        """All that an owner chooses."""
+        """Fields that the owner chooses."""
 
         model = Study
         fields: ClassVar[list[str]] = [
@@ -111,7 +111,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
         return value
 
     def validate_images(self, value: str) -> str:
-        """Images are named by their id; only who runs the server may point at its files."""
+        """Check the address of images; only the command line may name files of the server."""
         if value and "{image}" not in value:
             raise serializers.ValidationError(_("The address must contain {image}."))
         local = self.context.get("local") and not value.startswith(WEB)
@@ -138,7 +138,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Check what several fields say together."""
+        """Check combinations of fields."""
         study = scale_of(attrs)
         width = study.scale_high - study.scale_low
         if not 0 < width < math.inf:
@@ -222,7 +222,7 @@ class FileSources(SourceFields):
     results = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
     references = serializers.CharField(required=False, default=None)
     file = serializers.CharField(required=False, default=None)
-    """Of ready-made items: lines of judgments."""
+    """File of items: lines of judgments."""
 
 
 class StudyFile(StudyFields):
@@ -252,7 +252,7 @@ class Definition:
     """A study that was checked and is ready to be created."""
 
     fields: Mapping[str, Any]
-    """As `StudyFields` has validated them."""
+    """Fields validated by `StudyFields`."""
     items: Sequence[Content]
     checks: Sequence[tuple[Content, float]] = ()
     """Items with their right answers."""

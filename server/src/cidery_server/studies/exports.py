@@ -45,7 +45,7 @@ def export_table(study: Study) -> str:
 
 
 def export_answers(study: Study) -> str:
-    """Return every answer as a row of CSV: who, what, when, which side they saw first."""
+    """Return every answer as a row of CSV: judge, answer, time, side shown first."""
     columns = (
         "item", "image", "judge", "excluded", "kind", "too_fast", "check", "value", "ratings",
         "choice", "sentence", "review", "reason", "comment", "swapped", "given", "answered",
@@ -60,7 +60,7 @@ def export_answers(study: Study) -> str:
 
 
 def export_codes(study: Study) -> str:
-    """Return every visit as a row of CSV: its code, once it is finished, and what was done."""
+    """Return every visit as a row of CSV: its code, once it is finished, and its answers."""
     columns = (
         "judge", "assignment", "code", "answers", "checks", "checks_right", "started", "finished",
         "stopped", "excluded", "consent_version", "consented",
@@ -166,7 +166,7 @@ def _show_time(moment: datetime | None) -> str:
 
 
 def export_consents(study: Study) -> str:
-    """Return who has agreed when to which text, as CSV; the texts are in it."""
+    """Return all consents as CSV: judge, time, version and text."""
     texts = dict(study.consent_texts.values_list("version", "text"))
     rows = (
         [judge.worker, judge.consent_version or "", _show_time(judge.consented), text]
@@ -222,7 +222,7 @@ EXPORTS: Mapping[str, tuple[str, Callable[[Study], str]]] = MappingProxyType(
         "coco": ("annotations.json", export_coco),
     }
 )
-"""format -> name of the file, and what writes it"""
+"""format -> name of the file, and function that writes it"""
 
 
 def export_study(study: Study, format: str) -> str:

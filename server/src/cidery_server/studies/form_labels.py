@@ -148,6 +148,6 @@ _ONLY_FOR = {
 
 
 def field_style(name: str) -> dict[str, Any]:
-    """Return how a field of a study is shown: long texts in a box, and for which designs."""
+    """Return the style of a form field, and the designs that have it."""
     style = TEXT_STYLE if name in _LONG else {}
     return {**style, "for": _ONLY_FOR.get(name, "")}

@@ -25,7 +25,7 @@ TOKEN_PARAMETER = "as"
 
 
 def make_token(study: str, judge: int) -> str:
-    """Return what says in an address who the judge is."""
+    """Return the token that identifies the judge in an address."""
     return _signer(study).sign(str(judge))
 
 
@@ -48,7 +48,7 @@ def task_address(study: str, token: str) -> str:
 
 
 class FramedSessionAuthentication(CheckedSessionAuthentication):
-    """Asks for no CSRF token where no cookie says who the judge is."""
+    """Session authentication without a CSRF token if no cookie identifies the judge."""
 
     def enforce_csrf(self, request: Request) -> None:
         """Let requests pass that a token, or an invite to a framed study, vouches for."""
@@ -58,7 +58,7 @@ class FramedSessionAuthentication(CheckedSessionAuthentication):
 
 
 class FramedPage(Page):
-    """A page of judges, which sites may show in a frame where the study says so."""
+    """A page for judges that the sites named in the study may show in a frame."""
 
     authentication_classes = (BearerAuthentication, FramedSessionAuthentication)
     form_sites: tuple[str, ...] = ()

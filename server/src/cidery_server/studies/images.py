@@ -36,7 +36,7 @@ MAX_PACKED = 20_000
 
 
 def find_image(study: Study, image: str) -> Path | None:
-    """Return the file of an image, if it is one and lies below the study's folder."""
+    """Return the file of an image, if it is an image in the study's folder."""
     if not study.has_local_images or "\0" in image:
         return None
     if study.images.startswith(UPLOADED):
@@ -56,7 +56,7 @@ def image_type(path: Path) -> str:
 
 
 def keep_images(files: Iterable[File[Any]], names: Iterable[str]) -> str:
-    """Keep uploaded files of images, zipped or not, and return what `Study.images` says then.
+    """Store uploaded images, zipped or not, and return the value of `Study.images`.
 
     A file is the image whose id is its name, with or without its ending; COCO's files are known by
     the number at their end.
@@ -102,7 +102,7 @@ def drop_images(images: str) -> None:
 
 
 def _aliases(name: str) -> tuple[str, ...]:
-    """Return what a file of an image may be called: its id, without zeros if it is a number."""
+    """Return possible names of an image's file: its id, without zeros if it is a number."""
     return (name, name.lstrip("0")) if name.isdigit() and name.strip("0") else (name,)
 
 
@@ -112,7 +112,7 @@ def _upload_folder(images: str) -> Path:
 
 
 def _digest(image: str) -> str:
-    """Return the name of an uploaded file: ids may hold what no file name can."""
+    """Return the name of an uploaded file: ids may contain characters that file names cannot."""
     return sha256(image.encode(errors="replace")).hexdigest()
 
 
@@ -167,7 +167,7 @@ def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
 
 
 def _recognize(name: str, content: bytes) -> str:
-    """Return the ending of a file by what is in it; others are refused."""
+    """Return the suffix of an image file by its content; raise an error for other files."""
     found = next((suffix for start, suffix in SUFFIXES.items() if content.startswith(start)), "")
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
         found = ".webp"

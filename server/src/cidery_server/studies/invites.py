@@ -14,10 +14,10 @@ from cidery_server.web.write_lock import writing
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
-"""As this app, Mechanical Turk and Prolific call them."""
+"""Names of the parameter in this app, Mechanical Turk and Prolific."""
 SUBMIT_PARAMETER = "turkSubmitTo"
 MTURK = ("https://www.mturk.com", "https://workersandbox.mturk.com")
-"""Mechanical Turk's sites, the real one and the one to try things on."""
+"""Mechanical Turk's sites: production and sandbox."""
 SUBMIT_PATH = "/mturk/externalSubmit"
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """Assignment id of Mechanical Turk for previews."""
@@ -96,7 +96,7 @@ def join_study(
     before: int | None = None,
     submit_to: str = "",
 ) -> Judge:
-    """Return the judge who joins by an invite: a new one, or the one they were before.
+    """Return the judge who joins by an invite: a new one, or the earlier one of the same person.
 
     A personal invite is always the same judge. By another invite a worker is known by the
     site's name for them, and without one by their browser.
@@ -136,7 +136,7 @@ def join_study(
 
 
 def _keep_consent(judge: Judge) -> None:
-    """Keep when someone agreed, and to what."""
+    """Store the time and the version of a consent."""
     study = judge.study
     study.consent_texts.get_or_create(
         version=study.consent_version, defaults={"text": study.consent}

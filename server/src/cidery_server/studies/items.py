@@ -1,4 +1,4 @@
-"""Items: what judges are asked about, made from results and references or read from a file.
+"""Items for judges, made from results and references or read from a file.
 
 An item's *content* is a line of judgments without its answers, so that a study's export is its
 items with the answers added:
@@ -182,7 +182,7 @@ def read_item_file(file: File[Any]) -> list[Record]:
 
 
 def check_content(design: Design, record: Record) -> Content:
-    """Return the content of a line, or say what is wrong with it."""
+    """Return the content of a line; raise an error if it is invalid."""
     content: Content = {"image": record.text("image")}
     if design in ("triplet", "pairwise"):
         content["pair"] = record.texts("pair", fewest=2)
@@ -245,7 +245,7 @@ def texts_of(content: Content) -> Iterator[str]:
 
 
 def get_answers(design: Design, record: Record) -> list[float]:
-    """Return the answers of a line, none where it has none."""
+    """Return the answers of a line, possibly empty."""
     keys = ("votes", "vote") if design in ("triplet", "pairwise") else ("ratings", "rating")
     if not any(key in record for key in keys):
         return []

@@ -68,7 +68,7 @@ def has_answers(study: Study) -> bool:
 
 
 def edit_study(study: Study, fields: Mapping[str, Any]) -> Study:
-    """Change a study: everything before the first answer, later what answers do not depend on."""
+    """Change a study: after the first answer, only fields that do not affect answers."""
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
         changed = {k: v for k, v in fields.items() if getattr(locked, k) != v}
@@ -129,7 +129,7 @@ def _check_known(study: Study) -> None:
 
 
 def erase_study(study: Study) -> None:
-    """Remove a study with all its answers and uploaded images; nothing brings it back."""
+    """Remove a study with all its answers and uploaded images, permanently."""
     images = study.images
     with transaction.atomic():
         study.delete()

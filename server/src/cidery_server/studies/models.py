@@ -22,7 +22,7 @@ from cidery_server.studies.sentences import SentenceRules
 UPLOADED = "uploads:"
 """Prefix of `Study.images` for uploaded images."""
 MAX_STEPS = 21
-"""Of a scale: each is a button."""
+"""Maximum number of steps of a scale; each is a button."""
 QUESTIONS: dict[str, str] = {
     "triplet": _("Which of the two sentences, B or C, is more similar to A?"),
     "pairwise": _("Which sentence describes the image better?"),
@@ -69,7 +69,7 @@ class Study(models.Model):
         """True if judges are given items."""
 
         PILOT = "pilot", gettext_lazy("Pilot")
-        """Judges are given items, to try the study; what they answer will not count."""
+        """Judges test the study; their answers will not count."""
         OPEN = "open", gettext_lazy("Open")
         DECIDED = "decided", gettext_lazy("Decided")
         """Closed automatically: no new judges; those who have started can finish."""
@@ -127,7 +127,7 @@ class Study(models.Model):
         ),
     )
     withdrawn = models.PositiveIntegerField(default=0)
-    """People whose answers were erased, at their own wish or by the owner."""
+    """Number of judges whose answers were erased, by themselves or by the owner."""
     judges_each = models.PositiveSmallIntegerField(
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
@@ -256,7 +256,7 @@ class Study(models.Model):
     check_count = models.PositiveIntegerField(default=0)
     training_count = models.PositiveIntegerField(default=0)
     revision = models.PositiveIntegerField(default=0)
-    """Number of changes, by which processes see that it must be read again."""
+    """Number of changes; processes reload the study if it differs."""
     created = models.DateTimeField(auto_now_add=True)
     closed = models.DateTimeField(null=True, blank=True)
 
@@ -295,7 +295,7 @@ class Study(models.Model):
 
     @property
     def is_open(self) -> bool:
-        """True if people may join and are given items, to try the study or to answer it."""
+        """True if judges may join and receive items: open, or a pilot."""
         return self.state in (self.State.PILOT, self.State.OPEN)
 
     @property
@@ -388,7 +388,7 @@ class Item(models.Model):
     training = models.BooleanField(default=False)
     """True if it comes first, with its answer shown afterwards."""
     explanation = models.TextField(blank=True)
-    """Of the right answer, for training."""
+    """Explanation of the right answer, for training."""
 
     class Meta:
         """In the order in which they were given."""
@@ -409,7 +409,7 @@ class Invite(models.Model):
     label = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
     personal = models.BooleanField()
-    """For one person; otherwise for all whom a crowdsourcing site sends."""
+    """True for one person; otherwise for all workers of a crowdsourcing site."""
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -439,7 +439,7 @@ class Judge(models.Model):
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
     worker = models.CharField(max_length=200)
-    """As the crowdsourcing site calls them; made up for others."""
+    """Id of the worker at the crowdsourcing site; random for others."""
     visit: models.ForeignKey[Visit | None, Visit | None] = models.ForeignKey(
         "Visit", models.SET_NULL, null=True, related_name="+"
     )
@@ -448,7 +448,7 @@ class Judge(models.Model):
     consented = models.DateTimeField(null=True)
     """Time of the last consent."""
     consent_version = models.PositiveIntegerField(null=True)
-    """To which text."""
+    """Version of the consent text."""
     excluded = models.BooleanField(default=False)
     reason = models.CharField(max_length=200, blank=True)
 
@@ -515,7 +515,7 @@ class Assignment(models.Model):
         """The image is not there, or cannot be seen."""
 
     class Review(models.TextChoices):
-        """Of a collected sentence."""
+        """Review states of a collected sentence."""
 
         NONE = ""
         PENDING = "pending"
@@ -526,16 +526,16 @@ class Assignment(models.Model):
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     judge = models.ForeignKey(Judge, models.CASCADE, null=True, related_name="assignments")
     visit = models.ForeignKey(Visit, models.SET_NULL, null=True, related_name="assignments")
-    """In which the judge was given it."""
+    """Visit in which the judge was given it."""
     slot = models.PositiveSmallIntegerField(null=True)
-    """Among the item's; none for attention checks and for what does not count towards them."""
+    """Slot of the item; None for attention checks and assignments that do not count."""
     order = models.PositiveIntegerField(default=0)
-    """In which free slots are given away."""
+    """Order in which free slots are assigned."""
     state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
     swapped = models.BooleanField(default=False)
     """True if the judge saw the second sentence of a pair first."""
     ticket = models.BigIntegerField(default=0)
-    """By which the judge's browser knows it: random, for the key would tell checks from others."""
+    """Random id for the judge's browser; the primary key would reveal attention checks."""
     given = models.DateTimeField(null=True)
     answered = models.DateTimeField(null=True)
     value = models.FloatField(null=True)

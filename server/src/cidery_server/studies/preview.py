@@ -32,7 +32,7 @@ SAMPLES: Mapping[str, Content] = MappingProxyType(
 
 
 def read_filled(form: serializers.Serializer[Any]) -> dict[str, Any]:
-    """Return what is right in a form, whatever is wrong or missing in others of its fields."""
+    """Return the valid fields of a form that may have errors."""
     given = form.get_initial() if not hasattr(form, "initial_data") else form.initial_data
     values: dict[str, Any] = {}
     for name, field in form.fields.items():

@@ -21,7 +21,7 @@ FAST_MEDIAN_SECONDS = 1.0
 FEW_ANSWERS = 5
 MANY_ANSWERS = 20
 SAME_SHARE = 0.95
-"""From this share on, answers that are all the same say nothing about the items."""
+"""Share from which identical answers are suspicious."""
 BY_RULE = "by rule: "
 """Prefix of reasons of automatic exclusions."""
 
@@ -29,7 +29,7 @@ BY_RULE = "by rule: "
 def find_flags(
     seconds: Sequence[float], right: int, checks: int, answers: Sequence[float], fast: int
 ) -> Iterator[str]:
-    """Yield what is suspicious in the answers of one judge.
+    """Yield flags for suspicious answers of one judge.
 
     Args:
         seconds: that each answer took.

@@ -78,7 +78,7 @@ def _execute(statement: str, *values: Any) -> Any:
 
 
 def _locking(statement: str, clause: str) -> str:
-    """Add a lock of rows where the database has such; SQLite has locked all of itself already."""
+    """Add a lock of rows if the database supports it; SQLite locks the whole database."""
     return f"{statement} {clause}" if connection.features.has_select_for_update else statement
 
 
@@ -122,12 +122,12 @@ def _read_time(stored: Any) -> datetime | None:
 
 
 def draw_ticket() -> int:
-    """Return a number that says nothing and that scripts can hold exactly."""
+    """Return a random number that JavaScript can represent exactly."""
     return 1 + secrets.randbits(52)
 
 
 def mark_answered(judge: Judge, ticket: int, answer: Answer) -> bool:
-    """Keep an answer as the item has it, whichever side was shown first; tell if it was open.
+    """Store an answer in the order of the item; return True if the assignment was open.
 
     Where another machine, whose clock is ahead, gave the item, it took no time.
     """
@@ -145,7 +145,7 @@ def count_answered(judge: Judge) -> tuple[int, int]:
 
 
 def find_given(judge: Judge) -> Assignment | None:
-    """Return what a judge has to answer; what was taken back before what it interrupted."""
+    """Return the open assignment of a judge; an undone one comes first."""
     return _read_assignment(judge, _execute(FIND_GIVEN, judge.pk).fetchone())
 
 

@@ -1,4 +1,4 @@
-"""Automatic checks of collected sentences: what a reviewer need not see."""
+"""Automatic checks of collected sentences before review."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ IDEOGRAPHIC = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi", "Nushu", "Tangut
 LETTERS_OF_IDEOGRAPHS, LETTERS_OF_WORDS = 1.5, 4.0
 """Letters of a word where no blanks separate words: in Chinese and Japanese, in Thai and others."""
 MIN_LETTERS = 0.6
-"""The share of letters below which a text is not taken as a sentence."""
+"""Minimum share of letters in a sentence."""
 
 
 def fold(sentence: str) -> str:
-    """Return a sentence without capitals, punctuation and spare blanks, for comparing."""
+    """Return a sentence in lower case without punctuation and extra spaces, for comparison."""
     plain = unicodedata.normalize("NFKC", sentence).casefold()
     # Marks belong to their letters: Hindi and Thai write vowels with them.
     cleaned = (c if unicodedata.category(c)[0] in "LMN" else " " for c in plain)
@@ -27,7 +27,7 @@ def fold(sentence: str) -> str:
 
 
 def count_words(folded: str) -> int:
-    """Count words, where blanks do not tell them by their usual length: 1.5 ideographs, 4 letters.
+    """Count words; in scripts without spaces, a word is 1.5 ideographs or 4 letters.
 
     ```python
     count_words("一只狗在海滩上奔跑")  # 6

@@ -21,7 +21,7 @@ RETURNED_AT_ONCE = 100
 
 
 def return_overdue(study: Study) -> int:
-    """Free the slots whose judge has taken too long, and return how many there were."""
+    """Free the slots whose time has run out, and return their number."""
     latest = timezone.now() - timedelta(minutes=study.timeout_minutes)
     with transaction.atomic():
         overdue = list(

@@ -67,13 +67,13 @@ class Summary(ShortSummary):
 
     asked: str
     given: int
-    """With judges now."""
+    """Number of items that judges have now."""
     free: int
     alpha: Interval | None
-    """Of the first question, where there are several."""
+    """Agreement for the first question."""
     kappa: Interval | None
     agreement: list[QuestionAgreement]
-    """Of each question, where there are several."""
+    """Agreement for each question, if there are several."""
     stop_when_decided: bool
     median_seconds: float | None
     checks_right: int
@@ -81,7 +81,7 @@ class Summary(ShortSummary):
     pending: int
     """Sentences that wait for a reviewer."""
     withdrawn: int
-    """People whose answers were erased."""
+    """Number of judges whose answers were erased."""
     choices: dict[str, int]
     """Number of responses tie, neither, skip and broken."""
     broken: dict[str, int]
@@ -109,7 +109,7 @@ def _shorten(study: Study, slots: dict[str, int]) -> dict[str, Any]:
 
 
 def summarize(study: Study) -> Summary:
-    """Count everything there is to know about a study."""
+    """Return all counts and statistics of a study."""
     count, slots = Count(study), count_slots(study)
     seconds = count.seconds()
     right, checks = check_accuracy(study)

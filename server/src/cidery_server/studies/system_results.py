@@ -1,4 +1,4 @@
-"""Results by system: who leads, how sure that is, and how many answers are still worth asking for.
+"""Results by system: the leader, confidence intervals, and the number of answers still needed.
 
 The estimates are those of `cidery meta estimate`: the share of pairs that a system wins, or the
 mean of its ratings, with intervals over images, corrected by a metric's scores of all captions
@@ -53,7 +53,7 @@ class Standing:
     low: float
     high: float
     fixed_low: float
-    """Of the interval for a number of answers that was fixed in advance."""
+    """Lower end of the interval for a number of answers fixed in advance."""
     fixed_high: float
     judged: int
     """Items with an answer."""
@@ -78,15 +78,15 @@ class SystemComparison:
     ahead: str
     """The system that looks better; empty: neither."""
     needed: int | None
-    """Answers that would decide it if it goes on as it looks now; None: it is decided, or all that
-    there can be do not suffice."""
+    """Number of answers that would decide it at the current difference; None: it is decided, or all
+    answers of the study do not suffice."""
     images: int
-    """With an answer to both systems."""
+    """Number of images with an answer to both systems."""
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Results by system, from answers alone or with a metric's scores."""
+    """Results by system, from answers only or with a metric's scores."""
 
     question: str
     kind: str
@@ -107,7 +107,7 @@ class Standings:
 
     @property
     def leader(self) -> str:
-        """The system that looks best; empty where there is none, or several are level."""
+        """The system that looks best; empty if several are tied."""
         if len(self.systems) < 2 or self.systems[0].value == self.systems[1].value:
             return ""
         return self.systems[0].system
@@ -119,12 +119,12 @@ class Standings:
 
     @property
     def is_decided(self) -> bool:
-        """True if every two systems are message apart."""
+        """True if all pairs of systems are decided."""
         return bool(self.contests) and not self.open_comparisons and not self.uncounted
 
     @property
     def needed(self) -> int:
-        """About how many more answers are worth asking for."""
+        """Estimated number of answers still needed."""
         return sum(contest.needed or 0 for contest in self.open_comparisons)
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class Standings:
         return Table(columns, records, self.title)
 
     def verdict(self) -> list[str]:
-        """Return in sentences who leads, how sure that is, and what more answers would bring."""
+        """Return sentences on the leader, the p-values, and the number of answers still needed."""
         if not self.contests:
             return []
         return [self._describe_leader(), *self._describe_open()]
@@ -231,10 +231,10 @@ def _name_comparisons(contests: Sequence[SystemComparison]) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """All that is known of a study's systems."""
+    """All results of a study's systems."""
 
     standings: list[Standings] = field(default_factory=list)
-    """For each question: from answers alone, then with the metric's scores."""
+    """For each question: from answers only, then with the metric's scores."""
     problem: str = ""
     """Reason for missing estimates."""
 
@@ -245,7 +245,7 @@ class Results:
 
 
 def rank_systems(study: Study, metric: str = METRIC) -> Results:
-    """Estimate how the systems of a study compare, by answers alone and with a metric's scores."""
+    """Compare the systems of a study, by answers only and with a metric's scores."""
     if study.is_collection:
         return Results(problem=_("This study collects sentences; there is nothing to compare."))
     names = [question["name"] for question in study.questions] or [""]
@@ -465,7 +465,7 @@ class _Ranking:
 
 
 def _summarize(answers: Sequence[float], pairs: bool) -> float:
-    """Return an item's answer: the mean rating, or who wins by majority: 1, 0.5 or 0."""
+    """Return an item's answer: the mean rating, or the winner by majority: 1, 0.5 or 0."""
     if not answers:
         return math.nan
     return 0.5 + float(np.sign(sum(answers))) / 2 if pairs else sum(answers) / len(answers)
@@ -480,7 +480,7 @@ def _estimate_system(system: str, anytime: Estimate | None, fixed: Estimate | No
 
 
 def _split(contest: SystemComparison) -> list[Standing]:
-    """Return how the only two systems do: what one wins the other loses."""
+    """Return the shares of the only two systems, which sum to 1."""
     return [
         Standing(
             contest.first,

@@ -34,9 +34,9 @@ ITEM: Mapping[str, tuple[Sequence[str], Sequence[str]]] = MappingProxyType(
         "collection": (("image",), ()),
     }
 )
-"""design -> the parts of an item, and those that may be left out"""
+"""design -> required and optional parts of an item"""
 WHY = "why"
-"""The last part, which may be left out."""
+"""Last, optional part."""
 NAMES = {
     "image": gettext_lazy("image"),
     "sentence": gettext_lazy("sentence"),

@@ -1,4 +1,4 @@
-"""Judges who leave: they stop and keep their answers, or withdraw and everything is erased."""
+"""Judges who leave: stopping keeps their answers, withdrawing erases all their data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cidery_server.web.write_lock import writing
 
 
 def stop_visit(judge_key: int) -> None:
-    """Give a judge nothing more in this visit; their answers stay, what is open goes to others."""
+    """End a judge's visit; their answers stay, and open items are given to others."""
     with writing():
         judge = lock_judge(judge_key)
         open_ones = judge.assignments.filter(state=Assignment.State.GIVEN)
@@ -40,7 +40,7 @@ def forget_judge(judge_key: int) -> None:
 
 
 def find_judge(study: Study, worker: str) -> Judge:
-    """Return a judge by the name that exports have, or say that there is none."""
+    """Return a judge by the name in exports; raise an error if there is none."""
     found = study.judges.filter(worker=worker).first()
     if found is None:
         raise InputError(

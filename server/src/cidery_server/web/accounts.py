@@ -36,7 +36,7 @@ class NoFields(serializers.Serializer[Any]):
 
 
 class AccountData(serializers.ModelSerializer[Account]):
-    """An account as it sees itself."""
+    """An account, as shown to itself."""
 
     class Meta:
         """Name and kind; contact and password stay inside."""
@@ -87,7 +87,7 @@ class SignUpForm(serializers.Serializer[Any]):
     )
 
     def validate_name(self, value: str) -> str:
-        """Write names in one way; what looks the same is the same."""
+        """Normalize names; names that look the same are equal."""
         name = normalize_name(value)
         PRINTABLE(name)
         check_visible(name)
@@ -124,7 +124,7 @@ class SignUp(FormPage):
         return {}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Make the account; of two requests at once for one name, the second is refused."""
+        """Create the account; of two concurrent requests for one name, the second is refused."""
         language = (get_language() or "") if self.is_html else ""
         try:
             with transaction.atomic():
@@ -150,7 +150,7 @@ class SignInForm(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Check the password; the message does not tell which of the two was wrong."""
+        """Check the password; the message does not reveal which of the two was wrong."""
         account = authenticate(
             self.context["request"], username=attrs["name"], password=attrs["password"]
         )
@@ -252,7 +252,7 @@ class RevokeToken(FormPage):
     form = NoFields
 
     def show(self) -> Any:
-        """Return the token; other people's do not exist."""
+        """Return the token; raise a 404 error for those of others."""
         owned = AuthToken.objects.filter(user=self.request.user)
         return get_object_or_404(owned, token_key=self.kwargs["key"])
 
@@ -301,7 +301,7 @@ class SetPassword(FormPage):
         return account
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Keep the password; of several at once with one link, the first makes it worthless."""
+        """Store the password; a link works once, also for concurrent requests."""
         check_password(values["password"], self.show())
         with transaction.atomic():
             account = self._find(Account.objects.select_for_update())
@@ -348,7 +348,7 @@ class ChangePassword(FormPage):
         return account
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Change it, for who knows the present one."""
+        """Change the password, after a check of the current one."""
         account = self.show()
         if not account.check_password(values["current"]):
             raise serializers.ValidationError({"current": [_("This is not your password.")]})
@@ -361,7 +361,7 @@ class ChangePassword(FormPage):
 
 
 class ListedAccount(serializers.ModelSerializer[Account]):
-    """An account as the owner sees it."""
+    """An account, as shown to the owner."""
 
     class Meta:
         """Everything but the password."""
@@ -402,7 +402,7 @@ class Accounts(FormPage):
         return shown | ({"link": self.link} if self.link else {})
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Do what was chosen; owners cannot suspend themselves."""
+        """Apply the chosen action; owners cannot suspend themselves."""
         account = get_object_or_404(Account, pk=values["account"])
         if values["action"] == "link":
             self.link = self.request.build_absolute_uri(account.one_time_path())

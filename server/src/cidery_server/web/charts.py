@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 INK, FAINT, LINE = "#24211c", "#6a6459", "#ddd6c9"
 ACCENT, SECOND, MUTED = "#9a4d00", "#1f6f8b", "#a39b8d"
-"""Of series: what matters, what needs attention, what does not count."""
+"""Colors of series: main, needing attention, not counted."""
 DARK = {
     INK: "#ece7de",
     FAINT: "#aaa294",
@@ -27,7 +27,7 @@ DARK = {
 }
 """light -> dark, as in `style.css`"""
 WIDTH, HEIGHT = 480, 240
-"""Of a study's chart, in the page's pixels."""
+"""Size of a study's chart, in pixels of the page."""
 _INCH = 100
 """Pixels of the page."""
 _PAPER = {
@@ -49,7 +49,7 @@ _FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
 @contextmanager
 def new_chart(width: float = WIDTH, height: float = HEIGHT) -> Iterator[Figure]:
-    """Make a figure of so many pixels; draw on it in the colors above inside the block."""
+    """Yield a figure of this size in pixels, in the colors above."""
     with new_figure(width / _INCH, height / _INCH) as figure:
         import matplotlib
 

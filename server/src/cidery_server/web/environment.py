@@ -18,7 +18,7 @@ from cidery.errors import MissingExtraError, SettingError
 DATABASE_SCHEMES = ("sqlite", "postgres", "postgresql")
 QUEUE_SCHEMES = ("redis", "rediss", "postgres", "postgresql")
 MAIL_SCHEMES = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
-"""With their ports."""
+"""Mail schemes with their ports."""
 KEY_FILE = "secret-key"
 DATABASE_FILE = "cidery.sqlite3"
 QUEUE_FILE = "queue.sqlite3"

@@ -64,7 +64,7 @@ class HealthData(serializers.Serializer[Any]):
 
 
 class Health(Page):
-    """Tells a load balancer that the app answers and that its database can be written to."""
+    """Health check for load balancers: the app responds and its database is writable."""
 
     role = Role.ANYONE
     template_name = "web/health.html"
@@ -164,7 +164,7 @@ class OpenApi(SpectacularJSONAPIView):
     authentication_classes = ()
 
     def get(self, _request: Request) -> Response:
-        """Send it; drf-spectacular would describe everything anew and name a version asked for."""
+        """Send the cached description."""
         return Response(describe_api())
 
 

@@ -1,4 +1,4 @@
-"""In which language a page is: as the reader has chosen, or else as their browser asks.
+"""Language of pages: chosen by the reader, or else requested by the browser.
 
 The choice is stored in a cookie, which is set only by a choice, and with an account, for its
 e-mails and for other devices. JSON endpoints are in English for everyone: programs read them.
@@ -30,7 +30,7 @@ class LanguageMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer, and say in which language."""
+        """Return the response with its language."""
         is_program = request.path.startswith("/api/") or request.path == "/openapi.json"
         chosen = settings.LANGUAGE_CODE if is_program else get_language_from_request(request)
         with override(chosen):

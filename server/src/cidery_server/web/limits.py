@@ -135,7 +135,7 @@ class WriteLimit(AtomicThrottle, ScopedRateThrottle):
     """Counts requests of an account, or of an address, to pages with a `throttle_scope`."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Count what writes; reading is free."""
+        """Count requests that write; reading is not limited."""
         return request.method in SAFE_METHODS or super().allow_request(request, view)
 
 
@@ -178,7 +178,7 @@ MAX_DISCARDED_BYTES = 2 * MAX_FILES_BYTES
 
 
 class SizeLimit:
-    """Refuses what is too large before a byte of it is parsed or spooled.
+    """Refuses large requests before they are parsed or spooled.
 
     The body of a refused request is read to its end before the response: gunicorn closes the
     connection of a client that is still sending, which then never sees the reason.

@@ -26,7 +26,7 @@ def address_of(account: Account) -> list[str]:
 
 
 def send(address: str, subject: str, text: str, path: str) -> None:
-    """Send a message that ends with the address of a page; what fails is logged, not tried again.
+    """Send a message that ends with the address of a page; failures are logged, not retried.
 
     Each address has a message of its own, so that no one sees the others.
     """

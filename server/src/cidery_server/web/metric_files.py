@@ -1,4 +1,4 @@
-"""Metrics that people name on the web may not open files of the server."""
+"""Metrics chosen on the web may not open files of the server."""
 
 from __future__ import annotations
 

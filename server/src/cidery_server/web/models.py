@@ -24,7 +24,7 @@ PRINTABLE = RegexValidator(
 
 
 class AccountManager(BaseUserManager["Account"]):
-    """Makes accounts; Django's authentication wants this name for the key."""
+    """Creates accounts; Django's authentication requires this method name."""
 
     def get_by_natural_key(self, username: str | None) -> Account:
         """Find an account by its name, however it is capitalized."""
@@ -49,13 +49,13 @@ class Account(AbstractBaseUser):
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True, validators=[PRINTABLE])
     skeleton = models.CharField(max_length=20 * NAME_LENGTH, unique=True, null=True)
-    """Of the name: what names that look alike have in common. None for the second of two that were
+    """Skeleton of the name: equal for names that look alike. None for the second of two that were
     created before this check."""
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.TEAM)
     contact = models.CharField(max_length=200, blank=True)
-    """Shown to the owner alone."""
+    """Contact, shown to the owner only."""
     language = models.CharField(max_length=10, blank=True, default="", db_default="")
-    """Of its pages and e-mails: that in which it was made, until another is chosen; empty: none."""
+    """Language of its pages and e-mails, initially that of the sign-up page; empty: none."""
     is_active = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
 

@@ -39,13 +39,13 @@ def check_visible(name: str) -> None:
 
 
 def check_printable(text: str) -> None:
-    """Refuse what steers a terminal or turns the direction of the text around it."""
+    """Refuse control characters of terminals and of text direction."""
     if not text.isprintable():
         raise ValidationError(_("A title must be one line without invisible characters."))
 
 
 def skeleton(name: str) -> str:
-    """Return what a name has in common with all names that look like it (Unicode's TR39).
+    """Return the skeleton of a name, equal for names that look alike (Unicode's TR39).
 
     ```python
     skeleton("Оrchard") == skeleton("orchard")  # the first has a Cyrillic O
@@ -60,7 +60,7 @@ def skeleton(name: str) -> str:
 
 @cache
 def _prototype(character: str) -> str:
-    """Return the character that stands for all that look like this one.
+    """Return the representative of the characters that look like this one.
 
     The table lists for a prototype all that look like it, for the others their prototype.
     """

@@ -64,7 +64,7 @@ class EndpointSchema(AutoSchema):
         return ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
 
     def get_override_parameters(self) -> list[Any]:
-        """Return what may follow the question mark."""
+        """Return the parameters of the query string."""
         assert isinstance(self.view, Page)
         reads = self.method == "GET" and self.view.queries is not None
         return [self.view.queries] if reads else []

@@ -65,12 +65,12 @@ class Page(APIView):
 
     @classmethod
     def role_to_write(cls) -> Role:
-        """Return the role that POST asks for."""
+        """Return the role that POST requires."""
         return cls.writers or cls.role
 
     @property
     def is_html(self) -> bool:
-        """True if a person's browser asks, and not a program."""
+        """True for a request of a browser, not of a program."""
         return getattr(self.request.accepted_renderer, "format", "html") == "html"
 
     def show(self) -> Any:
@@ -78,7 +78,7 @@ class Page(APIView):
         raise NotImplementedError
 
     def read_query(self) -> dict[str, Any]:
-        """Return what follows the question mark, in the shape of `queries`."""
+        """Return the query string, validated by `queries`."""
         assert self.queries is not None
         query = self.queries(data=self.request.query_params)
         if not query.is_valid():
@@ -92,7 +92,7 @@ class Page(APIView):
         return self.render()
 
     def render(self, code: int = status.HTTP_200_OK) -> Response:
-        """Return the page as it is now."""
+        """Return the current page."""
         context = {"request": self.request, "view": self}
         return Response(self.shows(self.show(), context=context).data, status=code)
 
@@ -114,16 +114,16 @@ class Group:
 
     title: StrOrPromise
     rows: Sequence[Sequence[str]]
-    """Names of fields; those of a row stand side by side where there is room."""
+    """Names of fields; those of a row are side by side if there is space."""
     about: StrOrPromise = ""
     folded: bool = False
-    """True if it is shown when it is asked for; its fields can stay as they are."""
+    """True if it is collapsed at first; all its fields have defaults."""
     only_for: str = ""
-    """For which choices, of the field that decides, there is something to fill in."""
+    """Values of the deciding field for which this group is shown."""
 
 
 class LabeledForm(Serializer[Any]):
-    """A form whose fields are called what one place says."""
+    """A form whose labels are defined in one place."""
 
     labels: ClassVar[Mapping[str, StrOrPromise]] = MappingProxyType({})
     """Labels of fields whose names are not clear."""
@@ -166,7 +166,7 @@ class FormPage(Page):
     has_files: ClassVar[bool] = False
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Do what the form asks, and return `done(…)`."""
+        """Process the form, and return `done(…)`."""
         raise NotImplementedError
 
     def make_form(self, data: Any = None) -> Serializer[Any]:
@@ -182,7 +182,7 @@ class FormPage(Page):
         return super().get(_request, **address)
 
     def post(self, request: Request, **_address: Any) -> HttpResponseBase:
-        """Take the form, or show it again with what is wrong."""
+        """Process the form, or show it again with its errors."""
         form = self.make_form(request.data)
         try:
             if not self.is_html:
@@ -212,7 +212,7 @@ class FormPage(Page):
 
 
 def wanted_path(request: Request, otherwise: str) -> str:
-    """Return the path of ours that `?next=` asks for, or another page."""
+    """Return the local path in `?next=`, or another page."""
     wanted: str = request.query_params.get("next", "")
     # A path: Django would take a bare word for the name of a page, which there may not be.
     ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from cidery_server.web.translation import translate as _
 
 MIN_CHARACTERS = 4
-"""Different ones, blanks left out."""
+"""Minimum number of different characters, without blanks."""
 
 
 class PasswordHasher(Argon2PasswordHasher):

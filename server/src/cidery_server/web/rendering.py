@@ -14,7 +14,7 @@ class PageRenderer(TemplateHTMLRenderer):
     exception_template_names = ["web/error.html"]  # noqa: RUF012  # as REST framework has it
 
     def get_template_context(self, data: Any, renderer_context: Mapping[str, Any]) -> Any:
-        """Return what the template sees."""
+        """Return the context of the template."""
         response, view = renderer_context["response"], renderer_context["view"]
         if response.exception:
             return {"status": response.status_code, "detail": (data or {}).get("detail", "")}

@@ -31,9 +31,9 @@ class Role(Enum):
 
 
 class HasRole(BasePermission):
-    """Admits visitors who play the page's role."""
+    """Permission for visitors with the page's role."""
 
     def has_permission(self, request: Request, view: Page) -> bool:  # type: ignore[override]
-        """Ask the role for reading, or the one for writing."""
+        """Check the role for reading, or the one for writing."""
         role = view.role if request.method in SAFE_METHODS else view.role_to_write()
         return role.admits(request.user)

@@ -1,4 +1,4 @@
-"""All routes with the role that each asks for, read from the addresses themselves."""
+"""All routes with their roles, read from the URL patterns."""
 
 from __future__ import annotations
 

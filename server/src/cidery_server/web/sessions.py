@@ -1,4 +1,4 @@
-"""Sessions, stored under digests of their keys: who reads the database cannot use them."""
+"""Sessions, stored under digests of their keys, so that readers of the database cannot use them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils import timezone
 
 
 def digest(key: str | None) -> str:
-    """Return what is stored of a session's key, as long as Django's column is."""
+    """Return the digest of a session's key, as long as Django's column."""
     return sha256((key or "").encode()).hexdigest()[:40]
 
 

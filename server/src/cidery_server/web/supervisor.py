@@ -31,7 +31,7 @@ class SupervisedProcess:
     pause: float = 0.0
 
     def restart_if_dead(self) -> None:
-        """Start it if it does not run; one that dies at once waits longer and longer."""
+        """Start it if it does not run; with increasing delays if it dies immediately."""
         if self.process is not None:
             status = self.process.poll()
             if status is None:
@@ -97,7 +97,7 @@ def worker_command() -> list[str]:
 
 
 def serve(*, host: str, port: int, processes: int, workers: int) -> None:
-    """Run the web server with some processes, and some workers; 0 of either leaves it out."""
+    """Run the web server and the workers with these numbers of processes; 0: none."""
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
     commands = [web_command(host, port, processes)] if processes else []
     commands += [worker_command() for _ in range(workers)]

@@ -15,5 +15,5 @@ def noop(message: str) -> str:
 
 
 def translate(message: str) -> str:
-    """Return a text in the language of the page; as it is where there is no app."""
+    """Return a text in the language of the page; unchanged without the app."""
     return gettext(message) if settings.configured else message

@@ -1,4 +1,4 @@
-"""Imported by Python at its start where this folder is on PYTHONPATH: see cidery.coco.startup."""
+"""Imported when Python starts, if this folder is on PYTHONPATH: see cidery.coco.startup."""
 
 import os
 import sys

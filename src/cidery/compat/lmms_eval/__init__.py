@@ -109,7 +109,7 @@ def ask(
 def _make_items(
     image: Any, references: Sequence[str], results: Sequence[str], language: str = "en"
 ) -> dict[str, Item]:
-    """Return for every metric what there is to score: the same, since they are scored together."""
+    """Return the input of every metric: the same for all, since they are scored together."""
     item = {
         "image_id": image,
         "references": list(references),

@@ -65,7 +65,7 @@ class Record:
         raise FormatError(f"{self.place}: {message}")
 
     def text(self, key: str) -> str:
-        """Return a field that holds text; an integer is taken for its digits."""
+        """Return a field that holds text; an integer is converted to text."""
         value = self.content.get(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)

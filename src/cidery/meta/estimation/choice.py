@@ -113,7 +113,7 @@ def _describe(dataset: Pairs | Ratings, item: int) -> dict[str, Any]:
 
 
 def _count_images_documents(judged: JudgedCaptions) -> int:
-    """Return the number of documents that are images; those of own references follow."""
+    """Return the number of documents that are images; items with own references follow."""
     others = np.flatnonzero(judged.images != np.arange(len(judged.images)))
     return int(others[0]) if len(others) else len(judged.images)
 

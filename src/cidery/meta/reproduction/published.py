@@ -75,7 +75,7 @@ class PublishedTable:
 
 
 def _rows(names: tuple[str, ...], **published: tuple[float, ...]) -> dict[str, dict[str, float]]:
-    """Return metric -> statistic -> value; `rouge_l` stands for `rouge-l`."""
+    """Return metric -> statistic -> value; `rouge_l` means `rouge-l`."""
     return {
         metric.replace("_", "-"): dict(zip(names, values, strict=True))
         for metric, values in published.items()

@@ -1,1 +1,1 @@
-"""Claims: what a caption states, claim by claim, and what its references say of each."""
+"""Claims of a caption, and their support by its references."""

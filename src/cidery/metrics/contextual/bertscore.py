@@ -212,7 +212,7 @@ class _Rows:
         return self.rescale(rows)
 
     def rescale(self, scores: Floats) -> Floats:
-        """Return scores of which the baseline is 0."""
+        """Return scores rescaled so that the baseline is 0."""
         baseline = np.asarray(self.baseline)
         rescaled: Floats = (scores - baseline) / (1 - baseline)
         return rescaled

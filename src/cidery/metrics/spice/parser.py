@@ -144,7 +144,7 @@ class Parser:
 
     @property
     def version(self) -> str:
-        """Version of pipeline and rules; a graph depends on it and the caption alone."""
+        """Version of pipeline and rules; a graph depends only on it and the caption."""
         return f"{self.id}|rules:{RULES_VERSION}{'-misread' if self.as_original else ''}"
 
     def parse(
@@ -166,7 +166,7 @@ class Parser:
         return [graphs[words] for words in wanted]
 
     def _parse_distinct(self, captions: Sequence[Words], threads: int) -> Iterator[SceneGraph]:
-        """Yield the graph of each caption, uniting those of its pieces."""
+        """Yield the graph of each caption, merging those of its parts."""
         pieces = [
             caption[start : start + MAX_WORDS]
             for caption in captions

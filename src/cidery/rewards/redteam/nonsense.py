@@ -60,7 +60,7 @@ class Nonsense:
         return NONSENSE_KINDS if words & OPENING_WORDS else NONSENSE_KINDS[1:]
 
     def is_broken(self, words: Sequence[str]) -> bool:
-        """Return True for a broken ending; "people looking on" is none where a reference has it."""
+        """Return True for a broken ending; a reference's ending is not broken."""
         return is_broken(words) and tuple(words[-2:]) not in self._ends
 
     def share_unseen(self, words: Sequence[str]) -> float:

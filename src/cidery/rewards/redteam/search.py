@@ -17,7 +17,7 @@ Words: TypeAlias = tuple[str, ...]
 Score: TypeAlias = Callable[[Sequence[int], Sequence[Words]], Floats]
 """Function from image indices and their captions to rewards."""
 Distance: TypeAlias = Callable[[int, Words], float]
-"""Function from an image index and its caption to a distance; 0: it is of the wanted kind."""
+"""Function from an image index and its caption to a distance; 0: it is of the required kind."""
 MAX_PIECE = 4
 
 

@@ -119,7 +119,7 @@ class Files(FormPage):
 
 
 class Download(Page):
-    """Sends a file to a browser; its JSON says how large it is."""
+    """Sends a file to a browser; its JSON has the size."""
 
     role = Role.ANYONE
     template_name = "challenges/files.html"
@@ -134,7 +134,7 @@ class Download(Page):
         return found
 
     def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
-        """Send it as it is; no browser opens it within the app."""
+        """Send it as an attachment, which no browser opens within the app."""
         file = self.show()
         if not self.is_html:
             return self.render()

@@ -40,13 +40,13 @@ CHART_WIDTH = 560
 
 
 def get_challenge(page: Page) -> Challenge:
-    """Return the challenge of a page's address; hidden ones do not exist."""
+    """Return the challenge of a page's address; raise a 404 error if it is hidden."""
     visible = Challenge.objects.visible_to(page.request.user).select_related("phase_of")
     return get_object_or_404(visible, slug=page.kwargs["challenge"])
 
 
 def find_participation(page: Page, challenge: Challenge) -> str:
-    """Return what the owner has decided on the team that asks; nothing before it has asked."""
+    """Return the owner's decision on the team; empty without a request."""
     account = page.request.user
     found = (
         challenge.main.teams.filter(team=team_of(account)).first()
@@ -57,7 +57,7 @@ def find_participation(page: Page, challenge: Challenge) -> str:
 
 
 def quota_for(account: Any, challenge: Challenge) -> Quota | None:
-    """Return what an account may still submit; None for visitors who may not submit."""
+    """Return the remaining quota of an account; None for visitors who may not submit."""
     if not isinstance(account, Account) or not challenge.admits(account):
         return None
     return find_quota(account, challenge)
@@ -72,7 +72,7 @@ def files_for(account: Any, challenge: Challenge) -> QuerySet[ChallengeFile]:
 
 
 def describe(page: Page, challenge: Challenge, leaderboard: Any = None) -> dict[str, Any]:
-    """Return what a challenge's page shows."""
+    """Return the data of a challenge's page."""
     account = page.request.user
     return {
         "challenge": challenge,
@@ -175,7 +175,7 @@ def describe_leaderboard(leaderboard: Leaderboard, by_slice: str = "") -> dict[s
 
 
 def describe_chart(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Return how large the chart of a leaderboard is, and what it says."""
+    """Return the size and description of the chart of a leaderboard."""
     column = leaderboard.columns[0]
     scores = sorted(
         (

@@ -78,5 +78,5 @@ def draw(leaderboard: Leaderboard) -> bytes:
 
 
 def shorten(name: str) -> str:
-    """Return a name of which the chart's other half is left for the scores."""
+    """Return a name shortened to half of the chart's width."""
     return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1] + "…"

@@ -29,7 +29,7 @@ class CompareSubmissions(Page):
     queries = ComparisonQuery
 
     def show(self) -> Any:
-        """Return what can be compared and, for a pair, every column's difference."""
+        """Return the submissions and, for a pair, every column's difference."""
         challenge = get_challenge(self)
         account = self.request.user
         visible = (

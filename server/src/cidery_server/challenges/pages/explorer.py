@@ -33,7 +33,7 @@ class Explore(Page):
     queries = ExploreQuery
 
     def show(self) -> Any:
-        """Return the columns to a program; the HTML page asks for them when it is open."""
+        """Return the columns to a program; the HTML page loads them later."""
         submission = get_submission(self)
         if not shows_images(submission, self.request.user):
             raise PermissionDenied(_("Scores of single images are not available."))

@@ -1,4 +1,4 @@
-"""Pages of teams: the people in one, and joining it."""
+"""Pages of teams: members and joining."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cidery_server.web.translation import translate as _
 
 
 class Team(FormPage):
-    """Shows one's team; invites and removes members, says who may submit, leaves."""
+    """Shows the account's team; invites, removes and restricts members."""
 
     role = Role.MEMBER
     template_name = "challenges/team.html"
@@ -47,7 +47,7 @@ class Team(FormPage):
         return shown | ({"link": self.link} if self.link else {})
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Do what was chosen."""
+        """Apply the chosen action."""
         account, action, name = _account(self), values["action"], values["member"]
         try:
             if action == "invite":
@@ -88,7 +88,7 @@ class JoinTeam(FormPage):
         return found
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
-        """Join; of several at once, the first."""
+        """Join the team; concurrent requests cannot use an invite twice."""
         invite = self.show()
         try:
             join_team(_account(self), invite)

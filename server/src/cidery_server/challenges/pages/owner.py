@@ -126,7 +126,7 @@ def _read_slices(values: dict[str, Any]) -> NamedSlices | None:
 
 
 class ChallengeSettings(FormPage):
-    """Changes a challenge: its texts, dates, limits and what is open."""
+    """Changes a challenge: its texts, dates, limits and visibility."""
 
     role = Role.OWNER
     template_name = "challenges/settings.html"
@@ -136,11 +136,11 @@ class ChallengeSettings(FormPage):
     accepted_status = status.HTTP_200_OK
 
     def show(self) -> Challenge:
-        """Return the challenge as it is."""
+        """Return the current settings."""
         return get_challenge(self)
 
     def make_form(self, data: Any = None) -> serializers.Serializer[Any]:
-        """Fill the form with what is there; a program may send single fields."""
+        """Fill the form with the current values; a program may send single fields."""
         context = {"request": self.request, "view": self}
         if data is None:
             return self.form(self.show(), context=context)
@@ -156,7 +156,7 @@ class ChallengeSettings(FormPage):
 
 
 class Rescore(FormPage):
-    """Has every submission of a challenge scored again; the scores stand until then."""
+    """Scores every submission of a challenge again; old scores are shown until then."""
 
     role = Role.OWNER
     template_name = "challenges/rescore.html"
@@ -187,7 +187,7 @@ class Teams(FormPage):
     accepted_status = status.HTTP_200_OK
 
     def show(self) -> Any:
-        """Return those who wait first."""
+        """Return teams that wait for approval first."""
         challenge = get_challenge(self).main
         probes = Submission.objects.filter(challenge__in=challenge.family).exclude(probe="")
         probes = probes.select_related("team", "challenge", "author")

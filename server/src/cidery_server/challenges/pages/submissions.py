@@ -43,7 +43,7 @@ IMAGES_PER_PAGE = 100
 
 
 def get_submission(page: Page) -> Submission:
-    """Return the submission of a page's address; those one may not see do not exist."""
+    """Return the submission of a page's address; raise a 404 error if it is not visible."""
     related = Submission.objects.select_related("challenge__phase_of", "team", "author")
     found = related.defer("packed_captions", "packed_fingerprint")
     submission = get_object_or_404(found, pk=page.kwargs["submission"])
@@ -227,7 +227,7 @@ class ImageScores(Page):
 
 
 class TakePart(FormPage):
-    """Asks the owner to let a team take part in a challenge."""
+    """Requests approval of a team for a challenge."""
 
     role = Role.MEMBER
     template_name = "challenges/take_part.html"

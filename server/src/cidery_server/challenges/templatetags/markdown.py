@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 register = template.Library()
 LEVELS_ABOVE = 2
-"""The page's own headings, below which those of a text stand."""
+"""Number of heading levels of the page, above those of a text."""
 LOWEST = 6
 
 # Line breaks are kept: texts that were written as plain text look as they did.
@@ -19,7 +19,7 @@ _parser.enable(["table", "linkify"]).disable("image")
 
 @register.filter
 def markdown(text: str) -> SafeString:
-    """Return Markdown as HTML; HTML in it is shown as text, links lead to web and mail alone."""
+    """Return Markdown as HTML; HTML in it is shown as text, only web and mail links are allowed."""
     tokens = _parser.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):

@@ -1,1 +1,1 @@
-"""The pages of studies: for judges, for the owner, and what is downloaded."""
+"""The pages of studies: for judges, for the owner, and downloads."""

@@ -65,7 +65,7 @@ GZIP = b"\x1f\x8b"
 MAX_FILE_BYTES = 50 * 1024 * 1024
 FIRST = ("name", "title", "design")
 MAX_FILES = 100
-"""As Django takes in one request; more images come zipped."""
+"""Django's maximum in one request; more images must be zipped."""
 IMAGE_STYLE = {"accept": "image/*,.zip"}
 FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv"}
 
@@ -97,7 +97,7 @@ class Studies(Page):
     shows = StudiesData
 
     def show(self) -> Any:
-        """Return all studies, or none to others than the owner."""
+        """Return all studies to the owner, none to others."""
         if not Role.OWNER.admits(self.request.user):
             return {"studies": []}
         return {"studies": Study.objects.defer("references")}
@@ -168,14 +168,14 @@ def _lines(
 
 
 def _styles() -> dict[str, dict[str, Any]]:
-    """Return how the fields with a default are typed, long texts in a box, and what for."""
+    """Return the styles of fields with a default."""
     lines = ("examples", "questions")
     names = [name for name in StudyFields.Meta.fields if name not in (*FIRST, *lines)]
     return {name: {"style": field_style(name)} for name in names}
 
 
 class StudyForm(GroupedForm, StudyFields, SourceFields):
-    """A study: what it asks, and the items to ask about."""
+    """A study: its questions and its items."""
 
     groups = GROUPS
     labels = LABELS
@@ -277,7 +277,7 @@ def _check_lines(
 
 
 class NewStudyData(StudiesData):
-    """The studies of this installation, and a judge's page as the form stands."""
+    """The studies of this installation, and a preview of the page for judges."""
 
     preview = TaskData(help_text="Page for judges, with placeholder sentences or the first item.")
 
@@ -294,14 +294,14 @@ class NewStudy(FormPage):
     has_preview = True
 
     def show(self) -> Any:
-        """Return the studies there are, whose names are taken, and the preview."""
+        """Return the existing studies and the preview."""
         form = self.filled_form or self.make_form()
         values = read_filled(form)
         shown = preview_task(values, self._find_first(values))
         return {"studies": Study.objects.defer("references"), "preview": shown}
 
     def post(self, request: Request, **address: Any) -> HttpResponseBase:
-        """Take the form, or show what a judge will see."""
+        """Create the study, or show a preview."""
         if not (self.is_html and "preview" in request.data):
             return super().post(request, **address)
         form = self.make_form(request.data)
@@ -312,7 +312,7 @@ class NewStudy(FormPage):
         return self.render()
 
     def _find_first(self, values: dict[str, Any]) -> Content | None:
-        """Return the first item, where what there is makes one."""
+        """Return the first item, if the form describes one."""
         sources = ("items", "items_file", "references", "results_1")
         if not any(values.get(name) for name in sources):
             return None
@@ -335,7 +335,7 @@ class NewStudy(FormPage):
 
 @contextmanager
 def assign_errors_to(field: str) -> Iterator[None]:
-    """Show what is wrong with the content of a field at that field."""
+    """Assign errors in the content of a field to that field."""
     try:
         yield
     except (CideryError, OSError) as error:
@@ -406,7 +406,7 @@ def _read_sources(values: dict[str, Any]) -> Sources:
 
 
 def _name(file: File[Any]) -> str:
-    """Return what the system of an uploaded file is called: the file's name, plain."""
+    """Return the name of the system of an uploaded file: the name of the file."""
     given = "-".join(Path(file.name or "file").name.split())
     name = "".join(c for c in given if c.isalnum() or c in "._-")
     return Path(name.lstrip(".") or "file").stem

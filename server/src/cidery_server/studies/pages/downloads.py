@@ -21,7 +21,7 @@ from cidery_server.web.roles import Role
 
 
 class FileData(serializers.Serializer[Any]):
-    """A file, as it is."""
+    """A file, unchanged."""
 
 
 class Download(Page):

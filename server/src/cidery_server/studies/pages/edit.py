@@ -57,7 +57,7 @@ class EditFields(StudyFields):
     """Fields that an owner may change."""
 
     class Meta(StudyFields.Meta):
-        """All but what addresses, items and files depend on."""
+        """All fields except those that addresses, items and files depend on."""
 
         fields: ClassVar[list[str]] = [n for n in StudyFields.Meta.fields if n not in NEVER]
         extra_kwargs: ClassVar[dict[str, Any]] = {
@@ -65,7 +65,7 @@ class EditFields(StudyFields):
         }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Check what the changed fields say together with the others."""
+        """Check combinations of changed and unchanged fields."""
         assert isinstance(self.instance, Study)
         inherited = {name: getattr(self.instance, name) for name in EditFields.Meta.fields}
         super().validate(inherited | {"design": self.instance.design} | attrs)
@@ -87,7 +87,7 @@ class EditForm(GroupedForm, EditFields):
 
 
 class EditData(EditFields):
-    """A study as it is now."""
+    """The current settings of a study."""
 
     study = StudySummary(source="*")
     has_answers = serializers.SerializerMethodField(
@@ -105,7 +105,7 @@ class EditData(EditFields):
 
 
 class EditStudy(StudyOwnerPage, FormPage):
-    """Changes a study: everything before the first answer, later what answers do not depend on."""
+    """Changes a study: after the first answer, only fields that do not affect answers."""
 
     template_name = "studies/edit.html"
     shows = EditData
@@ -118,7 +118,7 @@ class EditStudy(StudyOwnerPage, FormPage):
         return self.study()
 
     def make_form(self, data: Any = None) -> serializers.Serializer[Any]:
-        """Return the form with what there is now."""
+        """Return the form with the current values."""
         form = EditForm if self.is_html else self.form
         if data is None:
             return form(self.study())

@@ -1,4 +1,4 @@
-"""The explorer of a study: captions image by image, with what people made of them."""
+"""The explorer of a study: captions image by image, with the judges' answers."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ UNNAMED = ("first", "second")
 
 
 class ExploreStudyData(serializers.Serializer[Any]):
-    """Captions and people's answers image by image, in the columns of a report's JSON."""
+    """Captions and judges' answers image by image, in the columns of a report's JSON."""
 
     study = StudySummary()
     content = serializers.JSONField(help_text="images, systems, references, thumbnails.")
 
 
 class ExploreStudy(StudyOwnerPage):
-    """Shows captions image by image, scored by people: mean ratings, or mean votes from -1 to 1."""
+    """Shows captions image by image with answers: mean ratings, or mean votes from -1 to 1."""
 
     template_name = "studies/explore.html"
     shows = ExploreStudyData
 
     def show(self) -> Any:
-        """Return the columns to a program; the HTML page asks for them when it is open."""
+        """Return the columns to a program; the HTML page loads them later."""
         study = self.study()
         if study.is_collection:
             raise NotFound(_("Collected sentences are reviewed, not explored."))

@@ -59,7 +59,7 @@ CHOICES = {
 
 
 def judge_cookie(study_name: str) -> str:
-    """Return the name of the cookie that knows a study's judge; its signature binds the name."""
+    """Return the name of the cookie of a study's judge; it is part of the signature."""
     return f"judge-{study_name}"
 
 
@@ -85,7 +85,7 @@ class JoinForm(serializers.Serializer[Any]):
     )
 
     def validate_agree(self, value: bool) -> bool:
-        """Nobody takes part who does not agree."""
+        """Require consent."""
         if not value:
             raise serializers.ValidationError(NO_CONSENT)
         return value
@@ -102,7 +102,7 @@ class Join(FramedPage, FormPage):
     throttle_scope = "join"
 
     def show(self) -> Any:
-        """Return what the study is about."""
+        """Return the description of the study."""
         invite = self._invite()
         study = invite.study
         first = study.items.filter(known_answer=None).first()
@@ -167,7 +167,7 @@ class OptionData(StepData):
 
 
 class PartData(serializers.Serializer[Any]):
-    """One of several answers that are asked for."""
+    """One of several required answers."""
 
     key = serializers.CharField(help_text="Its name in `answers`.")
     text = serializers.CharField()
@@ -224,7 +224,7 @@ class TaskData(serializers.Serializer[Any]):
     )
 
     def to_representation(self, instance: Mapping[str, Any]) -> dict[str, Any]:
-        """Return these fields as they are: `describe_task` makes them of plain values.
+        """Return the fields unchanged: `describe_task` makes them of plain values.
 
         REST framework copies every field of a serializer for every response.
         """
@@ -280,7 +280,7 @@ class JudgePage(FramedPage, FormPage):
     accepted_status = status.HTTP_200_OK
 
     def show(self) -> Any:
-        """Return what the judge has to do."""
+        """Return the task of the judge."""
         return self.describe(self.attempt(get_task, self.judge_key()))
 
     @property
@@ -289,7 +289,7 @@ class JudgePage(FramedPage, FormPage):
         return str(self.request.query_params.get(TOKEN_PARAMETER, "")) if self.is_framed else ""
 
     def describe(self, task: Task) -> dict[str, Any]:
-        """Return what the judge may know of a task, and let the page's forms lead to its end."""
+        """Return the public data of a task, and set the targets of the page's forms."""
         shown = describe_task(task, self.token)
         if shown["submit_to"]:
             self.form_sites = (shown["submit_to"].removesuffix(SUBMIT_PATH),)
@@ -301,11 +301,11 @@ class JudgePage(FramedPage, FormPage):
         return self.done(task_address(self.kwargs["name"], self.token), shown)
 
     def judge_key(self) -> int:
-        """Return the judge whom the cookie knows."""
+        """Return the judge of the cookie."""
         return read_judge_key(self)
 
     def attempt(self, action: Any, *arguments: Any, **settings: Any) -> Any:
-        """Do something for the judge, and say in the form why it could not be done."""
+        """Run an action of the judge; show a failure as an error of the form."""
         try:
             return action(*arguments, **settings)
         except RefusedAnswerError as error:
@@ -315,7 +315,7 @@ class JudgePage(FramedPage, FormPage):
 
 
 def read_judge_key(page: Page) -> int:
-    """Return the judge whom a visitor's cookie knows, or refuse the visitor."""
+    """Return the judge of a visitor's cookie; raise an error without a valid cookie."""
     found = find_judge_key(page)
     if found is None:
         raise PermissionDenied(NOT_JOINED)
@@ -323,7 +323,7 @@ def read_judge_key(page: Page) -> int:
 
 
 def find_judge_key(page: Page) -> int | None:
-    """Return the judge whom a visitor's token or cookie knows, if we have signed it."""
+    """Return the judge of a visitor's token or cookie, if its signature is valid."""
     name = page.kwargs["name"]
     if isinstance(page, FramedPage) and page.is_framed:
         return read_token(name, page.request.query_params.get(TOKEN_PARAMETER, ""))
@@ -392,14 +392,14 @@ class Leave(JudgePage):
     has_left = False
 
     def show(self) -> Any:
-        """Return what the judge has done so far; nothing of one who is no more."""
+        """Return the judge's progress; empty for an erased judge."""
         if self.has_left:
             study = get_object_or_404(Study, name=self.kwargs["name"])
             return describe_task(Task(Judge(study=study), 0, None, False)) | {"state": "withdrawn"}
         return super().show()
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Do what the judge asks."""
+        """Run the judge's action."""
         judge = self.judge_key()
         if values["action"] == "go-on":
             self.attempt(go_on, judge)
@@ -415,7 +415,7 @@ class Leave(JudgePage):
 
 
 def describe_task(task: Task, token: str = "") -> dict[str, Any]:
-    """Return what a judge may know of a task: not which system wrote what, nor which is a check."""
+    """Return the public data of a task, which reveal neither systems nor attention checks."""
     study, assignment = task.study, task.assignment
     content = assignment.item.content if assignment else {}
     sentences = content.get("pair") or content.get("captions") or content.get("caption") or []
@@ -463,7 +463,7 @@ def describe_task(task: Task, token: str = "") -> dict[str, Any]:
 
 
 def _describe_parts(task: Task) -> Iterator[dict[str, Any]]:
-    """Yield what is asked where it is more than one thing: questions, or sets in a drawn order."""
+    """Yield the parts of an item with several answers: questions, or sets in random order."""
     assignment = task.assignment
     assert assignment is not None
     content, options = assignment.item.content, _describe_options(task)

@@ -195,7 +195,7 @@ class ProgressData(serializers.Serializer[Any]):
 
 
 class Progress(StudyOwnerPage):
-    """Shows how far a study is; quick enough to be asked every few seconds."""
+    """Shows the progress of a study; fast enough to be polled every few seconds."""
 
     template_name = "studies/progress.html"
     shows = ProgressData
@@ -207,7 +207,7 @@ class Progress(StudyOwnerPage):
 
 
 class StudyPage(StudyOwnerPage):
-    """Shows how a study goes: progress, agreement, times and judges."""
+    """Shows the state of a study: progress, agreement, times and judges."""
 
     template_name = "studies/study.html"
     shows = StudyData
@@ -292,7 +292,7 @@ class QualityData(QualityForm):
     too_fast = serializers.SerializerMethodField(help_text="Answers.")
 
     class Meta(QualityForm.Meta):
-        """The rules and what they leave out."""
+        """Fields of the rules, and the number of excluded answers."""
 
         fields: ClassVar[list[str]] = [*QualityForm.Meta.fields, "study", "excluded", "too_fast"]
 
@@ -336,7 +336,7 @@ class Quality(StudyOwnerPage, FormPage):
 
 
 class InviteForm(serializers.Serializer[Any]):
-    """Whom to invite."""
+    """Form for new invites."""
 
     name = serializers.CharField(
         label=gettext_lazy("For whom"),
@@ -409,7 +409,7 @@ class EraseJudgeForm(serializers.Serializer[Any]):
     sure = serializers.BooleanField(label=gettext_lazy("Permanently erase this person's answers."))
 
     def validate_sure(self, value: bool) -> bool:
-        """Nobody is erased by a slip."""
+        """Require confirmation."""
         if not value:
             raise serializers.ValidationError(_("Please confirm."))
         return value

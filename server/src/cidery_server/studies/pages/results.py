@@ -1,4 +1,4 @@
-"""The results of a study: systems compared, winners of pairs, how metrics agree with people."""
+"""The results of a study: comparison of systems, winners of pairs, agreement of metrics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ResultsQuery(serializers.Serializer[Any]):
 
 
 class StudyResults(StudyOwnerPage):
-    """Shows how systems compare, with intervals that hold while one looks; `?metric=cider-d`."""
+    """Shows the comparison of systems with anytime-valid intervals; `?metric=cider-d`."""
 
     template_name = "studies/results.html"
     shows = ResultsData
@@ -106,7 +106,7 @@ class AccuracyQuery(serializers.Serializer[Any]):
 
 
 class Accuracy(StudyOwnerPage):
-    """Shows who won each pair, and how often metrics agree; `?metric=cider-d` chooses metrics."""
+    """Shows winners of pairs and the accuracy of metrics; `?metric=cider-d` selects metrics."""
 
     template_name = "studies/accuracy.html"
     shows = AccuracyData
@@ -149,7 +149,7 @@ class Accuracy(StudyOwnerPage):
 
 
 class ReferencesForm(serializers.Serializer[Any]):
-    """Captions by people."""
+    """Form for references."""
 
     references = serializers.FileField(
         label=gettext_lazy("File of references"),
@@ -174,7 +174,7 @@ class References(StudyOwnerPage, FormPage):
         return self.study()
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Read the file and keep what belongs to the study's images."""
+        """Read the file and store the references of the study's images."""
         study = self.study()
         with assign_errors_to("references"):
             count = add_references(study, values["references"])

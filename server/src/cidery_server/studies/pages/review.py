@@ -69,7 +69,7 @@ class Review(StudyOwnerPage, FormPage):
     form = ReviewForm
 
     def show(self) -> Any:
-        """Return the oldest sentences that wait."""
+        """Return the oldest sentences that await review."""
         study = self.study()
         pending = pending_sentences(study)
         return {

@@ -31,7 +31,7 @@ def at(values: Sequence[str], place: int) -> str:
 
 @register.filter
 def p_value(p: float) -> str:
-    """Write a p-value for people."""
+    """Return a p-value as text."""
     return written(format_p(p))
 
 

@@ -59,7 +59,7 @@ REASONS = (
     noop("differs from submission {number} on {changes} of {count} images of {slice}"),
     noop("differs from submission {number} on {changes} of {count} images"),
 )
-"""Of decisions that the app has made; the database has them in English."""
+"""Reasons of automatic decisions; the database has them in English."""
 _PATTERNS = [
     (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(reason))), reason)
     for reason in REASONS
@@ -68,13 +68,13 @@ _PATTERNS = [
 
 @register.filter
 def spoken(code: str) -> str:
-    """Return what a code of the JSON is called; what is none stays as it is."""
+    """Return the text of a code in the JSON; other values are unchanged."""
     return str(WORDS.get(code, code))
 
 
 @register.filter
 def retold(reason: str) -> str:
-    """Return a stored reason in the reader's language; what people wrote stays as it is."""
+    """Return a stored reason in the reader's language; other texts are unchanged."""
     for pattern, known in _PATTERNS:
         if found := pattern.fullmatch(reason):
             return gettext(known).format(**found.groupdict())
