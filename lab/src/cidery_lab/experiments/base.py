@@ -40,7 +40,7 @@ class Scale:
     """Epochs of cross-entropy."""
     reward_epochs: int = 8
     learning_rate: float = 3e-3
-    """Learning rate of cross-entropy: it rises in the first twentieth of the steps, then falls to 0."""
+    """Learning rate of cross-entropy: it rises in the first 5 % of the steps, then falls to 0."""
     label_smoothing: float = 0.1
     word_dropout: float = 0.15
     patience: int = 5
