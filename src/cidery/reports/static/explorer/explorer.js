@@ -162,7 +162,7 @@
         make(
           "span",
           { className: "x-range" },
-          type("from", say("Number from"), { type: "number", step: "any" }),
+          type("from", say("Value from"), { type: "number", step: "any" }),
           type("to", say("to"), { type: "number", step: "any" }),
         ),
       );
@@ -294,7 +294,7 @@
       const what = sort.says
         ? sort.says(state)
         : say("{metric} of {system}", { metric: state.metric, system: state.one });
-      this.shown.textContent = say("The number: {what}", { what });
+      this.shown.textContent = say("Value: {what}", { what });
       this.space.style.height = `${order.length * ROW}px`;
       const wanted = state.image === "" ? -1 : order.indexOf(model.place(state.image) ?? -1);
       this.open(Math.max(0, wanted), { keep: wanted < 0 });
