@@ -744,7 +744,7 @@ def test_spice_is_left_out_where_nothing_parses(
     assert list(evaluation.eval) == ["ROUGE_L"]
     skipped = [line for line in capsys.readouterr().out.splitlines() if "skipping" in line]
     assert skipped == [
-        "skipping SPICE: spacy is needed to parse captions for SPICE; install it with: pip "
+        "skipping SPICE: spacy is needed to parse captions; install it with: pip "
         "install 'cidery[spice]'"
     ]
 
