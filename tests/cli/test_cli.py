@@ -143,6 +143,13 @@ class TestErrors:
             (["score", "sampled_a.json", "references.json"], "48 of 72 images have references but"),
             (["compare", "references.json", "system_a.json"], "at least two systems"),
             (["compare", "references.json", "system_a.json", "system_a.json"], "given twice"),
+            (["compare", "references.json", "a=system_a.json", "a=system_b.json"], "given twice"),
+            (
+                ["compare", "references.json", "=system_a.json", "system_b.json"],
+                "expected NAME=FILE, not '=system_a.json'",
+            ),
+            (["compare", "references.json", "a=", "system_b.json"], "expected NAME=FILE, not 'a='"),
+            (["score", "-", "-"], "standard input can be read once only"),
             (["frequencies", "show", "system_a.json"], "is not a document-frequency file"),
             (["frequencies", "merge", "one.df", "-o", "two.df"], "at least two"),
             (["frequencies", "nothing"], "No such command 'nothing'"),

@@ -326,6 +326,8 @@ class InputOptions:
         """Read a file of references, and files of captions by system; `step` shows progress."""
         from cidery.files import find_slices
 
+        if [references, *systems.values()].count("-") > 1:
+            raise typer.BadParameter("standard input can be read once only", param_hint="-")
         step("reading references")
         known = self.read_references(references)
         captions = {}

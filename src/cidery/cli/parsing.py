@@ -47,16 +47,21 @@ def check_output(output: str, *inputs: str, option: str = "--output") -> None:
 
 def name_systems(given: list[str]) -> dict[str, str]:
     """Return files by name: the name given, the file's name, or its path if two names are equal."""
-    pairs = []
+    pairs: list[tuple[str, str]] = []
+    unnamed = []
     for item in given:
         name, equals, file = item.partition("=")
-        named = bool(equals) and not Path(item).exists()
-        pairs.append((name, file) if named else (Path(item).name.partition(".")[0], item))
+        if not equals or Path(item).exists():
+            name, file = Path(item).name.partition(".")[0], item
+            unnamed.append(item)
+        elif not (name and file):
+            raise typer.BadParameter(f"expected NAME=FILE, not {item!r}", param_hint="SYSTEM")
+        pairs.append((name, file))
     counts = Counter(name for name, _ in pairs)
-    named_files = {file if counts[name] > 1 else name: file for name, file in pairs}
-    if len(named_files) < len(pairs):
+    files = {file if file in unnamed and counts[name] > 1 else name: file for name, file in pairs}
+    if len(files) < len(pairs):
         raise typer.BadParameter("the same system is given twice", param_hint="SYSTEM")
-    return named_files
+    return files
 
 
 def examples(*lines: str) -> str:

@@ -80,8 +80,8 @@ class Pipeline:
         for label in self.metrics:
             if label in RESERVED_LABELS:
                 raise SettingError(
-                    f"a metric cannot be labeled {label!r}, the name of a column; rename the function "
-                    f'or pass another label: metrics={{"my_{label}": …}}'
+                    f"a metric cannot be labeled {label!r}, the name of a column; rename the "
+                    f'function or pass another label: metrics={{"my_{label}": …}}'
                 )
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
