@@ -68,7 +68,7 @@ from .scoring.explaining import Explanations as Explanations
 from .scoring.explaining import explain as explain
 from .scoring.explaining import explain_captions as explain_captions
 from .scoring.pipeline import Pipeline as Pipeline
-from .scoring.tables import ScoreTable as ScoreTable
+from .scoring.score_table import ScoreTable as ScoreTable
 from .tables import Table as Table
 from .text.tokenizers import tokenize as tokenize
 

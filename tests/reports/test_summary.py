@@ -7,7 +7,7 @@ import pytest
 
 import cidery
 from cidery.reports.summary import explain_scores
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from support.example import Example
 
 

@@ -16,7 +16,7 @@ import pytest
 import cidery
 from cidery.engines import Engine, Pool, StreamResult, get_engine, score_stream
 from cidery.engines.local import LocalPool
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 
 HERE = get_engine("local", processes=1)
 """This process alone."""

@@ -13,7 +13,7 @@ from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import resumable, show_result
 
 if TYPE_CHECKING:
-    from cidery.scoring.tables import ScoreTable
+    from cidery.scoring.score_table import ScoreTable
     from cidery.statistics import Interval
 
 app = parsing.new_app()

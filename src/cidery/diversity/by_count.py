@@ -21,7 +21,7 @@ from cidery.diversity.measurement import measure_diversity
 from cidery.diversity.measures import MeasureLike
 from cidery.errors import InputError, SettingError
 from cidery.scoring.pipeline import PipelineLike, PipelineSettings
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from cidery.diversity.word_frequencies import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from cidery.tables import Column, Table, Tabular
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
 from cidery.runtime import Workspace
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
-from cidery.scoring.tables import Resampling, ScoreTable, Signature
+from cidery.scoring.score_table import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from cidery.diversity.caption_sets import CaptionSets
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.scoring.scorer import Scorer, pool_counted, sum_images
-from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.text import Tokenizer
 
 if TYPE_CHECKING:

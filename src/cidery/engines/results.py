@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,8 +48,8 @@ from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.scoring.scorer import pool_counted, sum_images
-from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import ExactSums, Floats, sum_by_group
 from cidery.storage import write_atomically
 from cidery.text import scan_captions

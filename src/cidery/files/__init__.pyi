@@ -22,10 +22,10 @@ from .image_files import match_files as match_files
 from .image_files import match_names as match_names
 from .row_files import check_rows_file as check_rows_file
 from .row_files import write_rows as write_rows
-from .slices import find_slices as find_slices
-from .slices import is_slice_file as is_slice_file
-from .slices import read_slices as read_slices
-from .slices import slice_images as slice_images
+from .slice_files import find_slices as find_slices
+from .slice_files import is_slice_file as is_slice_file
+from .slice_files import read_slices as read_slices
+from .slice_files import slice_images as slice_images
 from .sources import Readable as Readable
 from .sources import collector_paused as collector_paused
 from .sources import read_bytes as read_bytes

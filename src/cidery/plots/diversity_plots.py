@@ -21,7 +21,7 @@ from cidery.plots.measure_plots import (
     plot_vocabulary,
     spell_measure,
 )
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

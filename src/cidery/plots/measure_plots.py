@@ -14,7 +14,7 @@ from cidery.diversity.comparison import HUMANS
 from cidery.errors import InputError
 from cidery.plots.figures import new_figure, point_styles, require_some
 from cidery.plots.labels import label_points
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from cidery.statistics import Correlation, Interval
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cidery.errors import InputError
 from cidery.plots.figures import new_figure, point_styles, require_some
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from cidery.statistics import RESAMPLES
 
 if TYPE_CHECKING:

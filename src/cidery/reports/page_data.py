@@ -12,7 +12,7 @@ from cidery.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import find_categories
 from cidery.reports.word_contrasts import contrast_words, gather_references
 from cidery.reports.word_values import Values, encode_values, find_step, list_values
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from cidery.statistics import Interval
 from cidery.tables import without_nan
 from cidery.text import SPLIT

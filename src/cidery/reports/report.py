@@ -26,8 +26,8 @@ from cidery.runtime import current_progress
 from cidery.scoring.comparison import Comparison, Sampling, compare_evaluation
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
-from cidery.scoring.slices import SliceMode
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
+from cidery.scoring.slice_scores import SliceMode
 from cidery.statistics import RESAMPLES
 from cidery.storage import write_atomically
 from cidery.tables import without_nan

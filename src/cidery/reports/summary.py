@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from cidery.scoring.comparison import Tests
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.score_table import ScoreTable
 from cidery.statistics import Interval, PairedTest
 from cidery.tables import format_p
 

@@ -1,9 +1,9 @@
 from .comparison import compare_rows as compare_rows
 from .pipeline import Pipeline as Pipeline
+from .score_table import Resampling as Resampling
+from .score_table import ScoreTable as ScoreTable
 from .scorer import Scorer as Scorer
 from .scorer import pool_counted as pool_counted
-from .slices import describe as describe
-from .slices import slice_resampling as slice_resampling
-from .slices import take_slice as take_slice
-from .tables import Resampling as Resampling
-from .tables import ScoreTable as ScoreTable
+from .slice_scores import describe as describe
+from .slice_scores import slice_resampling as slice_resampling
+from .slice_scores import take_slice as take_slice

@@ -14,9 +14,9 @@ from cidery.errors import SettingError
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.scoring.segmentation import SegmentersLike, find_flips
-from cidery.scoring.slices import SliceMode, SliceTables
-from cidery.scoring.tables import Resampling, ScoreTable
+from cidery.scoring.slice_scores import SliceMode, SliceTables
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
 from cidery.tables import Column, Table, Tabular, format_p, without_nan
 

@@ -13,8 +13,8 @@ import numpy as np
 from cidery.corpus import Corpus, ImageId
 from cidery.errors import SettingError
 from cidery.metrics import Metric
+from cidery.scoring.score_table import ScoreTable
 from cidery.scoring.scorer import Scorer
-from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats, draw_sums, sum_by_group
 from cidery.statistics.resampling import find_bounds
 from cidery.tables import Column, Table, Tabular

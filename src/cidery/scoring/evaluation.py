@@ -11,10 +11,10 @@ import numpy as np
 from cidery.corpus import Candidates, Corpus, Missing, References, SlicesLike
 from cidery.errors import MismatchError, UnreliableWarning, warn_caller
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.score_table import ScoreTable
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.segmentation import SegmentersLike, choose_segmenters, score_segmenters
-from cidery.scoring.slices import SliceMode, Slicing, check_mode
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.slice_scores import SliceMode, Slicing, check_mode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -33,8 +33,8 @@ from cidery.metrics.selection import find_metric_module
 from cidery.metrics.settings import Faithful
 from cidery.plugins import find_package
 from cidery.runtime import Workspace, check_threads
+from cidery.scoring.score_table import Signature
 from cidery.scoring.scorer import Scorer
-from cidery.scoring.tables import Signature
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies

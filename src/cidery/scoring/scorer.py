@@ -16,7 +16,7 @@ from cidery.errors import SettingError
 from cidery.metrics import Metric
 from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.runtime import Workspace
-from cidery.scoring.tables import Resampling, ScoreTable
+from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.statistics import Floats, sum_by_group
 
 if TYPE_CHECKING:

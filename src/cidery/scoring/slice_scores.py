@@ -19,8 +19,8 @@ from cidery.errors import SettingError, SliceWarning, UnreliableWarning, warn_ca
 from cidery.files import slice_images
 from cidery.metrics.base import TokenizedReferences
 from cidery.scoring.pipeline import Pipeline
+from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.scoring.scorer import Scorer
-from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import RESAMPLES, Interval, sum_exactly
 from cidery.tables import Column, Table, Tabular
 from cidery.text import SPLIT

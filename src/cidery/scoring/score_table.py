@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from cidery.scoring.slices import SliceTables
+    from cidery.scoring.slice_scores import SliceTables
 
 
 @dataclass(frozen=True)

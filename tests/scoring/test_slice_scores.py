@@ -13,7 +13,7 @@ import pytest
 import cidery
 from cidery import Comparison, ScoreTable
 from cidery.errors import SettingError, SliceWarning, UnreliableWarning
-from cidery.scoring.slices import SliceTables
+from cidery.scoring.slice_scores import SliceTables
 from cidery.statistics import holm
 from support.example import Example
 
