@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 50
 COMPLETE = 0.6
-"""Minimum share of images with captions; below it, a subset was meant to be scored."""
+"""Minimum share of images with captions; below it, only the images with captions are scored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,7 @@ class AuditData:
 
     @property
     def is_part(self) -> bool:
-        """True where only a subset of the references' images was meant to be scored."""
+        """True if only a subset of the references' images is scored."""
         return len(self.described) < COMPLETE * len(self.images)
 
     @cached_property

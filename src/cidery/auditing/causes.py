@@ -97,7 +97,7 @@ _FIXED = tuple(
 
 
 def _list_references(most: int) -> list[Cause]:
-    """Return the causes that leave references out, for up to `most` references per image."""
+    """Return the causes that drop references, for up to `most` references per image."""
     causes = [
         Cause(
             f"first-{count}-references" if count > 1 else "first-reference",

@@ -122,7 +122,7 @@ def _bleu_variants(n: int) -> dict[str, Variant]:
 
 
 def _f_of_pair(rows: Floats) -> Floats:
-    """RougeL's rows hold F already; with one reference that is the reference's own."""
+    """Return the rows of RougeL, which are F scores."""
     return np.ascontiguousarray(rows[:, 0])
 
 

@@ -148,6 +148,6 @@ def _color(explanation: Explanation) -> None:
 
 
 def _measure(spans: Sequence[Span], weakest: float = 0.0) -> list[tuple[int, int, float]]:
-    """Return spans with the strength of their color; `weakest` for those that cost nothing."""
+    """Return spans with the strength of their color; `weakest` for those of value 0."""
     largest = max((abs(span.value) for span in spans), default=0.0) or 1.0
     return [(s.start, s.end, (s.value / largest) or -weakest) for s in spans]

@@ -165,7 +165,7 @@ class _Module(ModuleType):
 
 
 class _Finder:
-    """Finder and loader of modules that answers imports of some packages with cidery.
+    """Finder and loader that redirects imports of some packages to cidery.
 
     It does not use importlib.abc, which is slow to import.
 

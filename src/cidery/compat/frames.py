@@ -25,7 +25,7 @@ def score_frame(
     language: str | None = None,
     frequencies: FrequenciesLike = "references",
 ) -> Frame:
-    """Return the frame with a column of scores for each metric, rows and index as they were.
+    """Return the frame with a column of scores for each metric, with unchanged rows and index.
 
     An image may have several rows. Scores are those of `cidery.score` on the same captions.
 
@@ -121,6 +121,6 @@ def _group(references: Any, image: str, caption: str) -> Mapping[Any, Sequence[s
 
 
 def _only(groups: Mapping[Any, Sequence[str]], ids: list[Any]) -> Mapping[Any, Sequence[str]]:
-    """Leave out the images that the frame does not describe; unknown ids are for score to name."""
+    """Return the references of the images in the frame; `score` reports unknown ids."""
     kept = {key: groups[key] for key in dict.fromkeys(ids) if key in groups}
     return kept if kept else groups

@@ -107,7 +107,7 @@ class CaptionScore(torchmetrics.Metric):
         }
 
     def sync(self, *arguments: Any, **settings: Any) -> None:
-        """Gather the captions of all processes; one without captions takes part with none."""
+        """Gather the captions of all processes; some may have none."""
         if isinstance(self.lines, list) and not self.lines:
             self.lines.append(torch.empty(0, dtype=torch.uint8, device=self.device))
         super().sync(*arguments, **settings)

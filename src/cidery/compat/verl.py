@@ -82,7 +82,7 @@ def _spell(settings: Mapping[str, Any]) -> str:
 
 
 def _as_plain(value: Any) -> Any:
-    """Return the mappings and lists of OmegaConf as Python's own."""
+    """Return mappings and lists of OmegaConf as plain Python objects."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence):

@@ -83,7 +83,7 @@ class Description:
     repeated: int
     """Number of captions with the same words as an earlier caption of the image."""
     repeated_anywhere: int
-    """Number of captions with the words of an earlier one of any image."""
+    """Number of captions with the same words as an earlier caption of any image."""
     empty: int
     """Number of captions without words."""
     tokenizer: str
@@ -211,7 +211,7 @@ def describe(
 
 
 def _spread(numbers: NDArray[np.int64]) -> Spread:
-    """Over all numbers, so the deviation divides by their count, as Table 1's would."""
+    """Return statistics of numbers; the deviation divides by their count, as in Table 1."""
     return Spread(
         int(numbers.min()), float(numbers.mean()), int(numbers.max()), float(numbers.std())
     )
@@ -238,7 +238,7 @@ def share_bins(descriptions: Sequence[Description]) -> list[tuple[Bin, ...]]:
 
 
 def _histogram(lengths: NDArray[np.int64]) -> tuple[Bin, ...]:
-    """Count lengths in equal bins, as narrow as is readable; the rare longest share the last."""
+    """Count lengths in equal bins; the last bin contains all longer captions."""
     longest = int(np.quantile(lengths, 0.99, method="higher"))
     return _bin(lengths, int(lengths.min()), longest, int(lengths.max()))
 

@@ -76,7 +76,7 @@ class Sides:
         )
 
     def nothing_left(self) -> MismatchError:
-        """Return the error for a corpus no_candidates matching images."""
+        """Return the error for a corpus without matching images."""
         return MismatchError(
             f"nothing to score: no image has both candidates ({self.candidates}) and references "
             f"({self.references})"

@@ -1,4 +1,4 @@
-"""The reader of document frequencies that the community keeps in pickles."""
+"""Reader of document frequencies in pickles of other training code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FrequencyCounts:
 def read_frequency_pickle(
     source: Readable, *, name: str | None = None, image_count: int | None = None
 ) -> FrequencyCounts:
-    """Read the document frequencies that the community's training code keeps in pickles.
+    """Read document frequencies from pickles of other training code.
 
     Understood are `{'df': counts, 'ref_len': x}`, `{'document_frequency': counts, 'ref_len': x}`
     and bare counts, by Python 2 and 3. N-grams are tuples of words or of token ids, or joined by
@@ -190,7 +190,7 @@ class _FrequencyUnpickler(pickle.Unpickler):
         return number_type.unpack(raw)
 
     def _encode(self, text: str, encoding: str) -> bytes:
-        """Undo how protocol 2 spells bytes."""
+        """Return the bytes that protocol 2 encodes as text."""
         if encoding != "latin1":
             raise _RefusedError(f"an encoder for {encoding!r}")
         return text.encode("latin1")

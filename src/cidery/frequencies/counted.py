@@ -37,7 +37,7 @@ class CountedFrequencies:
     image_count: int
 
     def find(self, stemmer: str | None) -> DocumentFrequencies:
-        """Return the set that a metric with these stems weighs with."""
+        """Return the document frequencies for a metric with these stems."""
         if stemmer not in self.sets:
             raise FrequenciesError(f"no document frequencies were counted with stemmer={stemmer!r}")
         return self.sets[stemmer]

@@ -162,7 +162,7 @@ def _map(path: Path) -> NDArray[np.uint8]:
 
 
 class PackedLevels(Sequence[Level]):
-    """The levels of a file, unpacked only where someone merges or saves."""
+    """The levels of a file, unpacked only to merge or save them."""
 
     def __init__(self, payload: Payload) -> None:
         self._arrays = payload.arrays

@@ -155,7 +155,7 @@ class CompletionReward:
     def _find_finished(
         self, completion_ids: Any, columns: Mapping[str, Any], count: int
     ) -> list[bool] | None:
-        """Return which completions ended by themselves; None where it does not matter."""
+        """Return True for completions that ended with the end token; None if it is not needed."""
         if not self._count_eos:
             return None
         if self._ends is not None and completion_ids is not None:

@@ -189,7 +189,7 @@ def as_array(value: Any) -> NDArray[Any]:
 
 
 def as_integers(value: Any, dimensions: int) -> NDArray[np.int64]:
-    """Return token ids as int64, contiguous, of so many dimensions."""
+    """Return token ids as contiguous int64 with this number of dimensions."""
     array = as_array(value)
     if array.size == 0 and array.ndim == dimensions:
         return np.zeros(array.shape, np.int64)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 UNKNOWN = 1 << 62
-"""Bytes where the system does not show its memory."""
+"""Default if the system does not report its memory."""
 
 
 def available_memory(root: Path = Path("/")) -> int:

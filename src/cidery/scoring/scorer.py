@@ -148,7 +148,7 @@ class Scorer:
 
 @contextmanager
 def _no_garbage() -> Iterator[None]:
-    """Pause the search for garbage: going through millions of new spans takes a third of the time.
+    """Pause the garbage collector, which would take a third of the time.
 
     Nothing that is made meanwhile refers to itself, so there is nothing to find.
     """

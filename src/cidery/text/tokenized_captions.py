@@ -114,7 +114,7 @@ class TokenizedCaptions:
 
     @property
     def texts(self) -> Sequence[str]:
-        """The captions before tokenization; their tokens joined by spaces without them."""
+        """The captions before tokenization, or else their tokens joined by spaces."""
         if isinstance(self.source, TextColumn):
             return self.source.texts
         if self.source is not None:

@@ -1,4 +1,4 @@
-"""Tokenizers: captions in, words out; each with an id that signatures carry.
+"""Tokenizers: functions from captions to words, each with an id for signatures.
 
 | id           | what it does                                                                 |
 |--------------|------------------------------------------------------------------------------|

@@ -1,4 +1,4 @@
-"""Making challenges: from a form, or from a JSON or TOML file."""
+"""Creation of challenges from a form, or from a JSON or TOML file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from cidery_server.web.translation import translate as _
 MAX_SLICES = 20
 MAX_PHASES = 10
 LOCAL = {"local": True}
-"""Files from the command line may name files of the machine."""
+"""Serializer context for definitions that may name files of this machine."""
 
 
 def create_challenge(

@@ -1,4 +1,4 @@
-"""Challenges of EvalAI: the folder with `challenge_config.yaml`, as far as it maps.
+"""Import of challenges from EvalAI: the folder with `challenge_config.yaml`.
 
 The fields are those of EvalAI's documentation (evalai.readthedocs.io, "Challenge configuration").
 """
@@ -304,7 +304,7 @@ class _Reader:
             self.note(where, text)
 
     def _inside(self, name: str) -> Path:
-        """Return a file of the folder; a configuration from elsewhere names no other files."""
+        """Return a file of the folder; raise an error for files outside of it."""
         path = (self.folder / name).resolve()
         if not path.is_relative_to(self.folder.resolve()):
             raise FormatError(f"{name} is outside {self.folder}")
@@ -373,7 +373,7 @@ class _Markdown(HTMLParser):
 
 
 def to_markdown(html: str) -> str:
-    """Return HTML as Markdown, as far as Markdown has it.
+    """Return HTML as Markdown; unsupported elements become text.
 
     ```python
     to_markdown("<p>Be <b>fair</b>.</p>")  # "Be **fair**."

@@ -41,7 +41,7 @@ class MetricNames(serializers.CharField):
     """Names of metrics, a list or words; at least one."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return a list of names that there are."""
+        """Return a list of known names."""
         if isinstance(data, list) and all(isinstance(name, str) for name in data):
             data = " ".join(data)
         names = [name for name in BETWEEN_METRICS.split(super().to_internal_value(data)) if name]
@@ -77,7 +77,7 @@ class LanguageCode(serializers.CharField):
     """The code or the English name of a language."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the code of a language that there is."""
+        """Return the code of a supported language."""
         given = super().to_internal_value(data)
         try:
             return get_language(given).code if given else ""
@@ -165,7 +165,7 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
         }
 
     def get_fields(self) -> dict[str, Any]:
-        """Return the fields; of a phase, without those that are its main challenge's."""
+        """Return the fields; for a phase, without those of its main challenge."""
         fields = super().get_fields()
         if isinstance(self.instance, Challenge) and self.instance.phase_of_id:
             for name in (*OF_MAIN, "phase"):
@@ -415,7 +415,7 @@ class FileForm(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse names that are paths or steer a terminal."""
+        """Refuse paths and names with control characters."""
         name = attrs["name"] or attrs["file"].name
         if "/" in name or "\\" in name or not name.isprintable():
             raise serializers.ValidationError(

@@ -74,7 +74,7 @@ def decide_on_probe(submission: Submission, *, release: bool) -> None:
 
 
 def close_challenge(challenge: Challenge) -> None:
-    """Take no more submissions from now on."""
+    """Close the challenge to submissions."""
     challenge.closes = timezone.now()
     challenge.save(update_fields=["closes"])
 

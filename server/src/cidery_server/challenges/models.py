@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cidery_server.web.models import Account
 
 Packed: TypeAlias = bytes | memoryview
-"""PostgreSQL's driver may hand out views."""
+"""Binary column; PostgreSQL's driver may return memory views."""
 
 
 MAX_SLICE_LENGTH = 80
@@ -47,7 +47,7 @@ def pack_json(content: Any) -> bytes:
 
 
 def pack_slices(slices: Slices | None) -> bytes | None:
-    """Compress slices; None where there are none."""
+    """Compress slices; None if there are none."""
     if slices is None:
         return None
     members = {name: places.tolist() for name, places in slices.members.items()}
@@ -60,7 +60,7 @@ def unpack_json(packed: Packed) -> Any:
 
 
 def pack_rows(rows: Floats) -> bytes:
-    """Compress an array; counts, which most rows are, become small even at the quickest level."""
+    """Compress an array; counts, which most rows are, compress well even at the fastest level."""
     buffer = io.BytesIO()
     np.save(buffer, rows, allow_pickle=False)
     return zlib.compress(buffer.getvalue(), 1)
@@ -76,7 +76,7 @@ class ChallengeQuerySet(models.QuerySet["Challenge"]):
     """Challenges with their visibility."""
 
     def listed_for(self, account: Any) -> ChallengeQuerySet:
-        """Return those that the list shows: public ones, and to the owner all; no phases."""
+        """Return the challenges of the list: public ones, or all for the owner; no phases."""
         listed = self.filter(phase_of=None)
         if _is_owner(account):
             return listed
@@ -143,7 +143,7 @@ class Challenge(models.Model):
     packed_slices = models.BinaryField(null=True)
     """Name of the slices, and the indexes of the images of each."""
     scored_version = models.PositiveIntegerField(default=0)
-    """Counts changes of the scores."""
+    """Number of changes of the scores."""
     compared_version = models.PositiveIntegerField(default=0)
     """The version whose best submissions have been tested against the others."""
     created = models.DateTimeField(auto_now_add=True)
@@ -190,7 +190,7 @@ class Challenge(models.Model):
 
     @property
     def images(self) -> list[ImageId]:
-        """The images' ids, in the order of everything that is stored per image."""
+        """The images' ids, in the order of all per-image data."""
         images: list[ImageId] = unpack_json(self.packed_images)
         return images
 
@@ -310,7 +310,7 @@ class TeamInvite(models.Model):
 
 
 class Participation(models.Model):
-    """A team in a challenge that not every team may enter."""
+    """A team's request or approval in a challenge that requires approval."""
 
     class State(models.TextChoices):
         """Decisions of the owner."""
@@ -397,7 +397,7 @@ class Submission(models.Model):
 
         NONE = ""
         SHOWN = "shown"
-        """Its scores are shown; the challenge has room for some."""
+        """Its scores are shown, within the challenge's limit of probes."""
         WITHHELD = "withheld"
         """Its scores wait for the owner, and so does the team's next submission."""
         RELEASED = "released"
@@ -415,7 +415,7 @@ class Submission(models.Model):
     is_private = models.BooleanField(default=False)
     """True if its team keeps it off the leaderboard."""
     is_chosen = models.BooleanField(default=False)
-    """True if its team has it ranked, be it the best or not."""
+    """True if its team has chosen it for the ranking."""
     withdrawn = models.DateTimeField(null=True)
     """True if withdrawn; it still counts, and others are compared with it."""
     title = models.CharField(max_length=120)
@@ -441,7 +441,7 @@ class Submission(models.Model):
     objects = SubmissionQuerySet.as_manager()
 
     class Meta:
-        """Sweeps look for states; pages for a team's or a challenge's."""
+        """Indexes for periodic jobs (states) and pages (teams, challenges)."""
 
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["state", "queued"], name="submission_state"),
@@ -546,7 +546,7 @@ class ChallengeFile(models.Model):
     name = models.CharField(max_length=120)
     about = models.CharField(max_length=300, blank=True, default="")
     for_teams = models.BooleanField(default=False)
-    """True if only teams that take part may have it."""
+    """True if only participating teams may download it."""
     size = models.PositiveBigIntegerField()
     content = models.BinaryField()
     created = models.DateTimeField(auto_now_add=True)

@@ -24,7 +24,7 @@ that fewer make, would tell much about hidden references."""
 def find_sharing(
     challenge: Challenge, reference_sets: Iterable[Mapping[ImageId, Sequence[str]]]
 ) -> list[Challenge]:
-    """Return the other phases of a challenge that have some of these references, too.
+    """Return the other phases of a challenge that share some of these references.
 
     Raises:
         InputError: two phases differ, or agree, in too few images.

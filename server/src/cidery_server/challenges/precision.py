@@ -24,7 +24,7 @@ class Precision:
 
     @classmethod
     def of_images(cls, count: int) -> Precision:
-        """Return the first decimal within which a difference may be one."""
+        """Return the first decimal in which a difference can be significant."""
         return cls(max(1, -math.floor(math.log10(SPREAD / math.sqrt(max(count, 1))))))
 
     @property

@@ -24,7 +24,7 @@ FEW = 0.05
 """Share of the images in which a submission must differ from every other one."""
 FEWEST = 3
 NONSENSE = 0.9
-"""Share of the images on which captions that score nothing are nonsense."""
+"""Share of images with a score of 0 from which a submission is nonsense."""
 DIGITS = 1e9
 """Scores are compared to nine decimals."""
 
@@ -63,7 +63,7 @@ class Fingerprint:
 
     @property
     def is_nonsense(self) -> bool:
-        """True if almost no caption scores anything, in any column."""
+        """True if nearly all captions score 0, in every column."""
         zeros = (self.scores == 0).mean(axis=1)
         return bool(zeros.min(initial=1.0) > NONSENSE)
 
@@ -72,7 +72,7 @@ class Fingerprint:
         return Fingerprint(self.captions[places], self.scores[:, places])
 
     def count_changes(self, other: Fingerprint) -> int | None:
-        """Return on how many images captions or scores differ, by the column where fewest do.
+        """Return the number of images that differ, in the column with the fewest.
 
         None for the same captions: they tell nothing that is not known.
         """
@@ -101,7 +101,7 @@ def few_images(count: int) -> int:
 
 
 class Detector:
-    """Compares a submission with all others, then with those that came since.
+    """Compares a submission with all others, then with newer ones.
 
     The others are those of its phase and of phases with the same references, on the images that
     these have in common. Each slice is checked like the whole, because its score is shown, too.

@@ -41,7 +41,7 @@ class Mark(str, Enum):
     UNTESTED = "untested"
     """Not yet compared."""
     FAR = "far"
-    """Too far down to be compared."""
+    """Rank too low to be compared."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def _judge_column(
 
 
 def _from_the_top(score: Score) -> tuple[float, int]:
-    """Sort the best first; of equals, the earliest."""
+    """Sort the best first; of ties, the earliest."""
     return -score.value, score.pk
 
 

@@ -1,4 +1,4 @@
-"""References made ready for metrics, and a cache of them for the worker that uses them again."""
+"""Scorers with prepared references, and a cache of them for workers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build_scorer(
     frequencies: str,
     language: str = "",
 ) -> Scorer:
-    """Make references ready for metrics; a set too small for good weights is the owner's choice."""
+    """Prepare references for metrics."""
     pipeline = Pipeline.choose(
         metrics, frequencies=frequencies, language=language or None, threads=1
     )
@@ -60,7 +60,7 @@ class ScorerCache:
         return len(self._scorers)
 
     def get(self, references: HiddenReferences, metrics: Labeled) -> Scorer:
-        """Return the scorer of these references and metrics, built if it is not here."""
+        """Return the scorer of these references and metrics; build it if it is not cached."""
         key = ScorerKey.of(references, metrics)
         if key not in self._scorers:
             challenge = references.challenge

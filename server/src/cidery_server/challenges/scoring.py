@@ -35,7 +35,7 @@ from cidery_server.challenges.probes import Detector, Fingerprint
 from cidery_server.challenges.scorer_cache import Labeled, ScorerCache
 
 MAX_ATTEMPTS = 8
-"""A submission at which this many workers have died is given up."""
+"""Number of dead workers after which a submission is marked as failed."""
 log = logging.getLogger(__name__)
 
 
@@ -143,7 +143,7 @@ def _score(claim: Claim, scorers: ScorerCache) -> None:
 
 
 def _slow_work() -> AbstractContextManager[None]:
-    """Have the installation's engine do the slow work of metrics."""
+    """Run slow metrics on the installation's engine."""
     if settings.ENGINE == "local":
         return nullcontext()
     engine = get_engine(settings.ENGINE, address=settings.ENGINE_ADDRESS or None)
@@ -255,7 +255,7 @@ def count_change(challenge: Challenge) -> None:
 
 
 def fail_crashing_submissions() -> None:
-    """Mark submissions as failed at which one worker after the other has died."""
+    """Mark submissions as failed that have killed too many workers."""
     Submission.objects.filter(
         state=Submission.State.SCORING,
         lease_until__lt=timezone.now(),

@@ -271,7 +271,7 @@ class SliceScoreData(ScoreData):
 
 
 class SubmissionData(serializers.ModelSerializer[Submission]):
-    """A submission and how far it is."""
+    """A submission and its progress."""
 
     challenge = serializers.CharField(source="challenge.slug")
     team = serializers.CharField(source="team.name")
@@ -444,7 +444,7 @@ class ContrastData(serializers.Serializer[Any]):
 
 
 class ComparisonData(serializers.Serializer[Any]):
-    """Two submissions compared, and which there are to choose from."""
+    """Comparison of two submissions, and the possible choices."""
 
     challenge = ChallengeData()
     choices = SubmissionData(many=True)

@@ -23,7 +23,7 @@ STANDINGS = {
 
 
 def change_standing(submission: Submission, action: str) -> None:
-    """Change whether a submission is ranked.
+    """Apply an action to a submission.
 
     Whatever becomes of it, it counts towards the limits, and later ones are compared with it.
 

@@ -27,7 +27,7 @@ from cidery_server.web.translation import translate as _
 def submit(
     account: Account, challenge: Challenge, title: str, content: bytes, *, private: bool = False
 ) -> Submission:
-    """Check the file that an account sends for its team, store its captions, have them scored.
+    """Check the file that an account sends for its team, store and queue its captions.
 
     Raises:
         InputError: what is wrong with the file, or which limit is reached.
@@ -116,7 +116,7 @@ class Quota:
     left_today: int
     left: int
     shared_with: str = ""
-    """Phases with references that this one has, too; their submissions count."""
+    """Phases that share references; their submissions count."""
 
 
 def find_quota(account: Account, challenge: Challenge) -> Quota:

@@ -1,4 +1,4 @@
-"""From the bytes that a team sent to one caption per image, or a list of problems."""
+"""Parsing of uploaded files: one caption per image, or a list of problems."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from cidery.files import read_candidates
 from cidery_server.web.translation import translate as _
 
 MAX_CONTENT_BYTES = 200 * MEGABYTE
-"""Unpacked, however many images there are."""
+"""Maximum size after unpacking, for any number of images."""
 BLOCK = 64 * 1024
 """Bytes that are unpacked at once."""
 MAX_CAPTION_LENGTH = 2000
-"""Characters; longer ones would take long to align."""
+"""Maximum number of characters of a caption; longer ones are slow to align."""
 BYTES_PER_IMAGE = 4 * MAX_CAPTION_LENGTH
 """Bytes of JSON, on average."""
 MAX_VALUES_PER_IMAGE = 100
@@ -59,7 +59,7 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
 
 
 def largest_content(images: int) -> int:
-    """Return the bytes that captions of so many images can need, once they are unpacked."""
+    """Return the maximum size of unpacked captions for this number of images."""
     return min(MEGABYTE + BYTES_PER_IMAGE * images, MAX_CONTENT_BYTES)
 
 
@@ -99,7 +99,7 @@ def unpack(content: bytes, largest: int, images: int) -> bytes:
 
 
 def _check_extent(content: bytes, images: int) -> None:
-    """Refuse a file that holds too much for so few images, before it is parsed.
+    """Refuse a file that is too large for the number of images, before it is parsed.
 
     A few megabytes of empty brackets are a hundred times as much once they are parsed.
     """

@@ -127,7 +127,7 @@ def _win(content: Content, votes: int) -> Winner:
 
 
 class Count:
-    """A study's answers, read once and counted in every way.
+    """A study's answers, read once, with all counts.
 
     Of several questions one is counted, the first by default; only `judgments` has all.
     """
@@ -232,7 +232,7 @@ class Count:
         return krippendorff_alpha(self.ratings, "nominal" if self.study.is_pairwise else "ordinal")
 
     def kappa(self) -> Interval | None:
-        """Fleiss' κ, of pairs; None where it means nothing."""
+        """Fleiss' κ of pairs; None if it is undefined."""
         return fleiss_kappa(self.ratings) if self.study.is_pairwise and self._can_agree() else None
 
     def _can_agree(self) -> bool:
@@ -254,7 +254,7 @@ class Count:
         return [(answered - given).total_seconds() for given, answered in self.moments]
 
     def judges(self) -> list[JudgeSummary]:
-        """Return how each judge does, excluded ones too."""
+        """Return the statistics of each judge, including excluded ones."""
         rows = Assignment.objects.filter(study=self.study, state=ANSWERED).values_list(
             "judge_id",
             "item_id",

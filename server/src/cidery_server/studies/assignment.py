@@ -132,7 +132,7 @@ def record_answer(
 
 
 def _may_answer(judge: Judge) -> bool:
-    """Return True if the study takes this judge's answers; a decided one those of visits begun."""
+    """Return True if the study accepts this judge's answers; a decided one, in open visits only."""
     if judge.excluded:
         return False
     is_here = judge.visit is not None and judge.visit.finished is None
@@ -355,7 +355,7 @@ def _give_next(judge: Judge, in_all: int, here: int) -> Assignment | None:
 
 
 def _toss(study: Study) -> bool:
-    """Return True if to show the second sentence of a pair first."""
+    """Return True if the second sentence of a pair is shown first."""
     return study.is_pairwise and secrets.randbits(1) == 1
 
 

@@ -27,7 +27,7 @@ MAX_SECONDS = 120
 
 
 def draw_progress(study: Study) -> bytes:
-    """Draw how many answers there were by when."""
+    """Draw the number of answers over time."""
     times = sorted(answered for _given, answered in Count(study).moments)
     with new_chart() as figure:
         axes = figure.add_subplot()
@@ -48,7 +48,7 @@ def draw_progress(study: Study) -> bytes:
 
 
 def draw_times(study: Study) -> bytes:
-    """Draw how long answers took."""
+    """Draw the time per answer."""
     seconds = np.minimum(Count(study).seconds(), MAX_SECONDS)
     with new_chart() as figure:
         axes = figure.add_subplot()

@@ -58,7 +58,7 @@ def add_slots(study: Study, items: Sequence[Item]) -> None:
 
 
 def add_references(study: Study, source: Readable) -> int:
-    """Keep references of a study's images, beside those there are; return how many images have any.
+    """Add references of a study's images; return the number of images with references.
 
     The answers stay as they are: judges of these designs see no references.
     """

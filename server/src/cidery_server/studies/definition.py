@@ -1,4 +1,4 @@
-"""Definitions of studies, from a form, the API or a JSON file: the same fields, checked alike."""
+"""Definitions of studies, from a form, the API or a JSON file: with the same fields and checks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SITE = re.compile(
     r"https://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?"
     r"|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
 )
-"""One that may show a study in a frame; without https only on this machine, to try it."""
+"""Pattern of a site that may show a study in a frame; http is for this machine only."""
 MAX_QUESTIONS = 10
 ABOUT_IMAGES = (Study.Design.PAIRWISE, Study.Design.RATING, Study.Design.COLLECTION)
 """Designs whose own question names the image."""
@@ -393,7 +393,7 @@ def read_checks(
 def read_training(
     fields: Mapping[str, Any], lessons: list[dict[str, Any]], source: str
 ) -> list[Lesson]:
-    """Return items to learn by, each with its right `vote` or `rating`, and in `why` the reason."""
+    """Return training items, each with its right `vote` or `rating`, and the reason in `why`."""
     found = []
     for number, lesson in enumerate(lessons, start=1):
         record = Record(lesson, f"{source}, training {number}")

@@ -197,7 +197,7 @@ def export_coco(study: Study) -> str:
 
 
 def _image_id(image: str) -> int | str:
-    """Return COCO's ids as the numbers that they are."""
+    """Return COCO's ids as integers."""
     return int(image) if image.isascii() and image.isdigit() and str(int(image)) == image else image
 
 

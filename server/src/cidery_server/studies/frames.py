@@ -51,7 +51,7 @@ class FramedSessionAuthentication(CheckedSessionAuthentication):
     """Session authentication without a CSRF token if no cookie identifies the judge."""
 
     def enforce_csrf(self, request: Request) -> None:
-        """Let requests pass that a token, or an invite to a framed study, vouches for."""
+        """Accept requests with a token, or with an invite to a framed study."""
         view: Any = (request.parser_context or {}).get("view")
         if view is None or not view.is_framed:
             super().enforce_csrf(request)
@@ -75,7 +75,7 @@ class FramedPage(Page):
         return self._settings[0].split()
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Answer in the language of the study."""
+        """Return the response in the language of the study."""
         self.kwargs = kwargs
         with override(self._settings[1]):
             response: Any = super().dispatch(request, *args, **kwargs)

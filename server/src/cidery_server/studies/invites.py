@@ -1,4 +1,4 @@
-"""Invites, and how judges join by them: by themselves, or sent by a crowdsourcing site."""
+"""Invites of judges: personal ones, and for crowdsourcing sites."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def make_invite(study: Study, label: str, *, personal: bool) -> str:
 
 
 def make_links(study: Study, whom: str, *, personal: int = 0) -> list[str]:
-    """Return the paths of new invites: so many personal ones, or a single one for all."""
+    """Return the paths of new invites: personal ones, or a single one for all."""
     names = [f"{whom} {number}" for number in range(1, personal + 1)] if personal > 1 else [whom]
     return [
         reverse(

@@ -35,9 +35,9 @@ DESIGNS: tuple[Design, ...] = get_args(Design)
 Content: TypeAlias = dict[str, Any]
 UNSTORABLE = noop("a NUL character or an unpaired surrogate, which databases cannot store")
 MAX_TEXT_LENGTH = 2000
-"""Characters of a sentence; a judge reads one in seconds."""
+"""Maximum number of characters of a sentence."""
 MAX_SETS = 12
-"""Side by side; more cannot be compared."""
+"""Maximum number of sets side by side."""
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ def _check_sets(record: Record) -> list[list[str]]:
 
 
 def is_storable(text: str) -> bool:
-    """Return True if databases take a text: without NUL, and without halves of characters."""
+    """Return True if databases take a text: without NUL and surrogates."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 

@@ -1,4 +1,4 @@
-"""The life of a study beside its answers: copied, changed, erased."""
+"""Copying, editing, closing and erasing of studies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NEVER = frozenset({"name", "design", "images", "seed", "state"})
 
 
 def copy_study(study: Study, name: str, title: str) -> Study:
-    """Make another study with the same questions and items, and none of the answers."""
+    """Create a study with the same questions and items, without answers."""
     with transaction.atomic():
         items = list(study.items.order_by("number"))
         made = Study.objects.get(pk=study.pk)

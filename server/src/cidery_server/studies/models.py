@@ -57,7 +57,7 @@ def translate_to_all(text: str) -> set[str]:
 
 
 def write_number(step: float) -> str:
-    """Return a number as short as it can be written without becoming another number."""
+    """Return the shortest text of a number."""
     short = f"{step:g}"
     return short if float(short) == step else repr(step)
 
@@ -502,7 +502,7 @@ class Assignment(models.Model):
         GIVEN = "given"
         ANSWERED = "answered"
         RETURNED = "returned"
-        """Waited too long; its slot went to someone else."""
+        """Timed out; its slot was given to another judge."""
 
     class Choice(models.TextChoices):
         """Responses other than an answer or a vote."""

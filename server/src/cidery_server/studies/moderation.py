@@ -13,7 +13,7 @@ from cidery_server.web.translation import translate as _
 
 
 def exclude_judge(judge_key: int, reason: str = "") -> None:
-    """Count none of a judge's answers, and give their slots to others."""
+    """Exclude a judge: their answers do not count, and their slots are given to others."""
     with transaction.atomic():
         judge = lock_judge(judge_key)
         judge.excluded, judge.reason = True, reason
@@ -56,7 +56,7 @@ def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> N
 
 
 def set_state(study: Study, state: Study.State) -> None:
-    """Open or close a study, or let judges try it first.
+    """Open or close a study, or start a pilot.
 
     What was answered in a pilot stays, but counts no longer when it ends; others are asked instead.
     """

@@ -17,7 +17,7 @@ from cidery_server.web.templatetags.words import written
 from cidery_server.web.translation import translate as _
 
 FAST_MEDIAN_SECONDS = 1.0
-"""Nobody reads two sentences and decides faster, answer after answer."""
+"""Minimum plausible median time per answer, in seconds."""
 FEW_ANSWERS = 5
 MANY_ANSWERS = 20
 SAME_SHARE = 0.95

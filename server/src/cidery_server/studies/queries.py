@@ -1,4 +1,4 @@
-"""The statements that every answer runs, written out.
+"""SQL statements that run for every answer.
 
 Two hundred judges answer a hundred times a second. Building these queries with the ORM takes four
 times as long as running them, and while SQLite's one writer builds queries, all others wait. They
@@ -88,7 +88,7 @@ def _now() -> Any:
 
 @lru_cache(maxsize=256)
 def _definition(study_key: int, revision: int) -> Study:  # noqa: ARG001
-    """Return a study for all but its state: anything else that changes makes a new revision."""
+    """Return a cached study; changes other than of its state make a new revision."""
     return Study.objects.defer("references").get(pk=study_key)
 
 
@@ -116,7 +116,7 @@ def lock_judge(key: int) -> Judge:
 
 
 def _read_time(stored: Any) -> datetime | None:
-    """Return a moment as the database's driver hands it out: SQLite's are texts."""
+    """Return a time as a datetime; SQLite's driver returns text."""
     found = datetime.fromisoformat(stored) if isinstance(stored, str) else stored
     return found.replace(tzinfo=timezone.utc) if found and found.tzinfo is None else found
 
@@ -139,7 +139,7 @@ def mark_answered(judge: Judge, ticket: int, answer: Answer) -> bool:
 
 
 def count_answered(judge: Judge) -> tuple[int, int]:
-    """Return how many items a judge has answered, in all visits and in the present one."""
+    """Return how many items a judge has answered, in all visits and in the current one."""
     in_all, here = _execute(COUNT_ANSWERED, judge.visit_id, judge.pk).fetchone()
     return int(in_all), int(here)
 

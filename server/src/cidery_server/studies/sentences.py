@@ -60,7 +60,7 @@ class SentenceRules:
     """Words or beginnings of sentences, such as "there is"."""
 
     def refuse(self, sentence: str, known: Collection[str]) -> str:
-        """Return why a sentence is refused, or nothing.
+        """Return the reason for refusing a sentence, or an empty text.
 
         Args:
             sentence: as it was written.

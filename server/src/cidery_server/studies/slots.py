@@ -1,4 +1,4 @@
-"""Slots of items: returned when their judge has gone, freed for others, counted."""
+"""Slots of items: freed after a timeout, freed for others, counted."""
 
 from __future__ import annotations
 

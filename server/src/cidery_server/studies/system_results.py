@@ -240,7 +240,7 @@ class Results:
 
     @property
     def best(self) -> list[Standings]:
-        """The standings to read, of each question: with a metric's scores where there are."""
+        """The main standings of each question: with a metric's scores if available."""
         return list({one.question: one for one in self.standings}.values())
 
 

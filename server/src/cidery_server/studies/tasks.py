@@ -9,6 +9,6 @@ from cidery_server.web.queue import sweep
 
 @sweep
 def sweep_studies() -> None:
-    """Look whether studies that close by themselves are decided."""
+    """Check if studies with automatic stop are decided."""
     for study in Study.objects.filter(state=Study.State.OPEN, stop_when_decided=True):
         stop_if_decided(study)

@@ -20,7 +20,7 @@ KNOWN: Mapping[str, Sequence[str]] = MappingProxyType(
         "rating": ("image", "sentence", "right rating"),
     }
 )
-"""design -> the parts of an item whose answer is known"""
+"""design -> parts of an attention check or a training item"""
 QUESTION = ("name", "question")
 EXAMPLE = ("accepted or rejected", "sentence")
 ITEM: Mapping[str, tuple[Sequence[str], Sequence[str]]] = MappingProxyType(
@@ -54,7 +54,7 @@ NAMES = {
 
 
 def read_known_lines(design: str, text: str, source: str) -> list[dict[str, Any]]:
-    """Return items whose right answer is known: attention checks, or items to learn by.
+    """Return items whose right answer is known: attention checks, or training items.
 
     ```python
     read_known_lines("pairwise", "7 | A dog on a lawn. | Lawn lawn lawn.", "checks")

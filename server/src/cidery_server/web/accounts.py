@@ -28,7 +28,7 @@ from cidery_server.web.translation import translate as _
 
 PASSWORD_STYLE = {"input_type": "password"}
 MAX_PASSWORD_LENGTH = 200
-"""Longer ones would take longer to hash."""
+"""Maximum length of a password; longer ones are slow to hash."""
 
 
 class NoFields(serializers.Serializer[Any]):
@@ -39,7 +39,7 @@ class AccountData(serializers.ModelSerializer[Account]):
     """An account, as shown to itself."""
 
     class Meta:
-        """Name and kind; contact and password stay inside."""
+        """Public fields; contact and password are not included."""
 
         model = Account
         fields = ("name", "kind", "created")
@@ -120,7 +120,7 @@ class SignUp(FormPage):
     throttle_scope = "sign-up"
 
     def show(self) -> Any:
-        """Show nothing but the form."""
+        """Return no data: the page has only the form."""
         return {}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -172,11 +172,11 @@ class SignIn(FormPage):
     throttle_scope = "sign-in"
 
     def show(self) -> Any:
-        """Show nothing but the form."""
+        """Return no data: the page has only the form."""
         return {}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Begin a session, with a new key, and go where the visitor was going."""
+        """Start a session with a new key, and redirect to the requested page."""
         login(self.request, values["account"])
         response = self.done(wanted_path(self.request, "home"), values["account"])
         language = values["account"].language
@@ -194,7 +194,7 @@ class SignOut(FormPage):
     form = NoFields
 
     def show(self) -> Any:
-        """Show nothing but the button."""
+        """Return no data: the page has only the button."""
         return {}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
@@ -238,7 +238,7 @@ class AccountPage(FormPage):
         return shown | ({"new_token": self.new_token} if self.new_token else {})
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
-        """Make a token and show it, this once."""
+        """Create a token and show it once."""
         _, self.new_token = AuthToken.objects.create(self.request.user)
         return self.render(status.HTTP_201_CREATED)
 
@@ -312,7 +312,7 @@ class SetPassword(FormPage):
 
 
 class ChangePasswordForm(serializers.Serializer[Any]):
-    """The password that is, and the one to be."""
+    """Form for the current and the new password."""
 
     current = serializers.CharField(
         label=gettext_lazy("Current password"),

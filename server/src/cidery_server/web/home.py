@@ -82,7 +82,7 @@ class Health(Page):
 
 
 def find_problem() -> str:
-    """Return why the database cannot be written to, if it cannot: a full disk, for instance."""
+    """Return the reason if the database is not writable, such as a full disk."""
     # A write of a few seconds ago is enough: anyone may send requests.
     try:
         if not Attempts.objects.filter(key="health", expires__gt=timezone.now()).exists():
@@ -149,7 +149,7 @@ def _list_inputs(operation: Any, schema: Any) -> Iterator[dict[str, Any]]:
 
 @cache
 def describe_api() -> Any:
-    """Return the description of the API, which is the same for everyone for as long as it runs."""
+    """Return the description of the API, which is cached for the life of the process."""
     with override(settings.LANGUAGE_CODE):
         described = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
         # Its texts are looked up when they are written, in whichever language that is.

@@ -42,7 +42,7 @@ class LanguageMiddleware:
 
 
 def remember_language(response: HttpResponseBase, language: str) -> None:
-    """Keep a reader's choice in their browser."""
+    """Store a reader's choice in a cookie."""
     response.set_cookie(
         settings.LANGUAGE_COOKIE_NAME,
         language,
@@ -67,7 +67,7 @@ class NamedLanguage(serializers.Serializer[Any]):
 
 
 class LanguageData(serializers.Serializer[Any]):
-    """The language of the pages, and which there are."""
+    """The language of the pages, and all available ones."""
 
     language = serializers.CharField(help_text="Language of the pages.")
     languages = NamedLanguage(many=True)
@@ -85,7 +85,7 @@ class LanguagePage(FormPage):
     chosen = ""
 
     def show(self) -> Any:
-        """Return the languages that there are."""
+        """Return the available languages."""
         chosen = self.chosen or (
             get_language() if self.is_html else get_language_from_request(self.request._request)
         )
@@ -93,7 +93,7 @@ class LanguagePage(FormPage):
         return {"language": chosen, "languages": languages}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Remember the choice and go back where the reader was."""
+        """Store the choice and return to the previous page."""
         self.chosen = values["language"]
         account = self.request.user
         if isinstance(account, Account):

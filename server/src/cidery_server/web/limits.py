@@ -44,7 +44,7 @@ COUNTING = 0x63696465727901
 
 
 class StoredCounts:
-    """Keeps counts in the database until they expire: a cache that forgets none before."""
+    """Cache of counts in the database, which stores them until they expire."""
 
     def get(self, key: str, default: Any) -> Any:
         """Return the times of a key's attempts."""
@@ -60,7 +60,7 @@ class StoredCounts:
 
 
 def _fit(key: str) -> str:
-    """Return a key that the column can hold, whatever a proxy calls an address."""
+    """Return a key that fits the column, for any address that a proxy sends."""
     return key if len(key) <= 100 and key.isprintable() else sha256(key.encode()).hexdigest()
 
 
@@ -76,7 +76,7 @@ def counting() -> Iterator[None]:
 
 @contextmanager
 def reading_upload(account: Account, timeout: float = MAX_WAIT) -> Iterator[None]:
-    """Wait for one of the few places of an account whose files are being read, and take it."""
+    """Wait for one of the few upload slots of an account, and take it."""
     key, counts, started = f"upload-{account.pk}", StoredCounts(), time.time()
 
     def others() -> list[float]:
@@ -165,7 +165,7 @@ class CompareLimit(AtomicThrottle, UserRateThrottle):
     scope = "compare"
 
     def check(self, request: Request, view: APIView) -> None:
-        """Count one, or refuse it: most requests of the page cost nothing and are not counted."""
+        """Count a comparison, or refuse it; cached ones are not counted."""
         if not self.allow_request(request, view):
             raise Throttled(self.wait())
 
@@ -188,7 +188,7 @@ class SizeLimit:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Look at the length, without which nothing is read at all."""
+        """Check the declared length, which is required."""
         has_files = request.content_type == "multipart/form-data"
         largest = MAX_FILES_BYTES if has_files else MAX_BODY_BYTES
         try:

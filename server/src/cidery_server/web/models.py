@@ -27,7 +27,7 @@ class AccountManager(BaseUserManager["Account"]):
     """Creates accounts; Django's authentication requires this method name."""
 
     def get_by_natural_key(self, username: str | None) -> Account:
-        """Find an account by its name, however it is capitalized."""
+        """Find an account by its name, ignoring case."""
         return self.get(name__iexact=normalize_name(username or ""))
 
     def sign_up(self, name: str, password: str | None, **fields: Any) -> Account:

@@ -29,7 +29,7 @@ SWEEP_SECONDS = settings.LEASE_SECONDS / 2
 
 
 class WorkerScheduler(Scheduler):  # type: ignore[misc]  # Huey has no types
-    """Huey's scheduler, but that it queues periodic jobs twice per lease, not every minute."""
+    """Huey's scheduler with periodic jobs twice per lease instead of every minute."""
 
     periodic_task_seconds = SWEEP_SECONDS
 

@@ -15,7 +15,7 @@ def digest(key: str | None) -> str:
 
 
 class SessionStore(PlainStore):
-    """Django's sessions in the database, but that the cookie's key is not written there."""
+    """Django's sessions in the database, without the keys of cookies."""
 
     def _get_session_from_db(self) -> Any:
         stored = self.model.objects.filter(session_key=digest(self.session_key))

@@ -13,7 +13,7 @@ from cidery_server.web.environment import QUEUE_FILE, Environment
 
 ENVIRONMENT = Environment.read()
 APPS_WITH_PAGES = ("cidery_server.studies", "cidery_server.challenges")
-"""Each has `urls.urlpatterns`, and may have `tasks`."""
+"""Apps with pages; each has `urls.urlpatterns`, and may have `tasks`."""
 
 SECRET_KEY = ENVIRONMENT.secret_key()
 DEBUG = False

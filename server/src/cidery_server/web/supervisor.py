@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 MAX_PAUSE = 5.0
 STEADY_SECONDS = 5.0
-"""A process that ran this long did not die because of how it was started."""
+"""Seconds after which the death of a process is not a start-up failure."""
 GRACE_SECONDS = 20.0
 
 

@@ -1,4 +1,4 @@
-"""Turns at writing to SQLite, which lets one transaction write at a time.
+"""Lock for writing to SQLite, which allows one writing transaction at a time.
 
 SQLite has everyone else ask again after 1, 2, 5 … 100 ms, and lets in who happens to ask next: when
 two hundred judges answer, some ask in vain for a second. The kernel's lock of a file wakes the next
@@ -18,13 +18,13 @@ from django.db import connection, transaction
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Run a short transaction that writes, when it is its turn."""
+    """Run a short writing transaction under the lock."""
     with _turn() if _takes_turns() else nullcontext(), transaction.atomic():
         yield
 
 
 def _takes_turns() -> bool:
-    """Return True if to wait; within a transaction it is our turn already."""
+    """Return True if the lock is needed: not within a transaction."""
     return connection.vendor == "sqlite" and not connection.in_atomic_block
 
 
@@ -39,7 +39,7 @@ def _turn() -> Iterator[None]:
 
 
 def _lock(path: str) -> int | None:
-    """Wait for the lock and return its file; None where there can be none, as on a full disk.
+    """Wait for the lock and return its file; None if it cannot be created, as on a full disk.
 
     What is written is right without it: SQLite has a lock of its own.
     """

@@ -129,7 +129,7 @@ def _number_in(name: str) -> int:
 
 
 def _aggregate(items: Sequence[Item], name: str) -> Value:
-    """Return one value out of the scores of all metrics, which are computed once."""
+    """Return one of the scores of all metrics, which are computed once."""
     return _score(
         tuple(
             (item["image_id"], item["candidate"], tuple(item["references"]), item["language"])
@@ -165,7 +165,7 @@ def _score(rows: tuple[tuple[Any, str, tuple[str, ...], str], ...]) -> Mapping[s
 
 @lru_cache
 def _why_missing(metric: str) -> str:
-    """Return which extra a metric lacks; empty where it can run."""
+    """Return the missing extra of a metric; empty if it can run."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

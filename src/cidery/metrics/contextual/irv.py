@@ -366,7 +366,7 @@ class _PreparedIrv(Prepared):
         return shares
 
     def _find_missing(self, reference: int, missing: dict[int, float]) -> list[Span]:
-        """Return the words of a reference that the caption missing; each occurs once."""
+        """Return the words of a reference that the caption lacks, each once."""
         tokens = self.table.captions[reference].tolist()
         return make_spans(
             (place, missing.pop(token), "missing")

@@ -31,7 +31,7 @@ MAX_FILES = 20
 
 
 class Announcements(FormPage):
-    """Lists a challenge's announcements; the owner makes them."""
+    """Lists a challenge's announcements; the owner adds them."""
 
     role = Role.ANYONE
     writers = Role.OWNER
@@ -86,13 +86,13 @@ class Files(FormPage):
     has_files = True
 
     def show(self) -> Any:
-        """Return the files that one may have."""
+        """Return the files that the visitor may download."""
         challenge = get_challenge(self)
         files = files_for(self.request.user, challenge).defer("content")
         return {"challenge": challenge.main, "files": files}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Keep the file under its own name."""
+        """Store the file under its own name."""
         challenge, file = get_challenge(self).main, values.pop("file")
         content = file.read()
         if challenge.files.count() >= MAX_FILES:
@@ -126,7 +126,7 @@ class Download(Page):
     shows = FileData
 
     def show(self) -> ChallengeFile:
-        """Return the file, if one may have it."""
+        """Return the file; raise a 404 error if the visitor may not download it."""
         challenge: Challenge = get_challenge(self)
         found = files_for(self.request.user, challenge).filter(pk=self.kwargs["file"]).first()
         if found is None:

@@ -86,7 +86,7 @@ def describe(page: Page, challenge: Challenge, leaderboard: Any = None) -> dict[
 
 
 def chart_height(teams: int) -> int:
-    """Return how high the chart of so many teams is, in pixels."""
+    """Return the height of the chart for this number of teams, in pixels."""
     return 90 + 32 * max(1, min(teams, MAX_CHARTED))
 
 
@@ -241,5 +241,5 @@ class ChallengeImages(Page):
     shows = ImagesData
 
     def show(self) -> Any:
-        """Return the ids, as the references have them."""
+        """Return the ids as in the references."""
         return {"images": get_challenge(self).images}

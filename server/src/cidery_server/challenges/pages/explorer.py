@@ -1,4 +1,4 @@
-"""The explorer of a submission: captions and scores image by image, beside another one's."""
+"""The explorer of a submission: captions and scores image by image, beside another submission."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cidery_server.web.translation import translate as _
 
 
 class Explore(Page):
-    """Shows captions and scores image by image, where the owner has opened them.
+    """Shows captions and scores image by image, if the owner has published them.
 
     Captions are for the team that sent them. References stay hidden, and so does what each word
     earned, which would tell them.

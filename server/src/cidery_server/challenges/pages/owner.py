@@ -37,7 +37,7 @@ _SHOWN_WARNINGS = (SliceWarning, LanguageWarning)
 
 
 class NewChallenge(FormPage):
-    """Makes a challenge from a form and files of references."""
+    """Creates a challenge from a form and files of references."""
 
     role = Role.OWNER
     template_name = "challenges/new_challenge.html"
@@ -47,7 +47,7 @@ class NewChallenge(FormPage):
     has_files = True
 
     def show(self) -> Any:
-        """Show nothing but the form."""
+        """Return no data: the page has only the form."""
         return {}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -85,7 +85,7 @@ class NewPhase(FormPage):
 
 
 def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Challenge, list[str]]:
-    """Make a challenge or a phase from a form, and return it with messages for its owner."""
+    """Create a challenge or a phase from a form, and return it with messages for its owner."""
     named = _read_slices(values)
     sets: dict[str, ReferencesByImage] = {}
     for field in ("references", "more_references"):
@@ -109,7 +109,7 @@ def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Cha
 
 
 def _read_slices(values: dict[str, Any]) -> NamedSlices | None:
-    """Take the slices out of a form; a text never names a file of this machine."""
+    """Return the slices of a form; text never names a file of this machine."""
     text, file = values.pop("slices", ""), values.pop("slices_file", None)
     if not text and file is None:
         return None

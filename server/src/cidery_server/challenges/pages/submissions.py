@@ -63,7 +63,7 @@ def submissions_seen_by(account: Any, challenge: Challenge) -> QuerySet[Submissi
 
 
 class Submissions(FormPage):
-    """Lists one's own submissions to a challenge and takes new ones."""
+    """Lists the account's submissions to a challenge and accepts new ones."""
 
     role = Role.MEMBER
     template_name = "challenges/submissions.html"
@@ -115,7 +115,7 @@ class Submissions(FormPage):
 
 
 class SubmissionPage(Page):
-    """Shows a submission: how far it is, then its scores."""
+    """Shows a submission: its progress, then its scores."""
 
     role = Role.ANYONE
     template_name = "challenges/submission.html"
@@ -146,7 +146,7 @@ def can_change(submission: Submission, account: Any) -> bool:
 
 
 class Standing(FormPage):
-    """Has a submission ranked, keeps it off the leaderboard, or withdraws it."""
+    """Ranks a submission, makes it private, or withdraws it."""
 
     role = Role.MEMBER
     template_name = "challenges/standing.html"
@@ -165,7 +165,7 @@ class Standing(FormPage):
         return submission
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Change it, one after the other."""
+        """Apply the action, under a lock."""
         try:
             change_standing(self.show(), values["action"])
         except InputError as error:
@@ -197,7 +197,7 @@ def list_columns(submission: Submission) -> Iterator[tuple[str, Floats]]:
 
 
 class ImageScores(Page):
-    """Shows a submission's scores image by image, where the owner has opened them."""
+    """Shows a submission's scores image by image, if the owner has published them."""
 
     role = Role.MEMBER
     template_name = "challenges/image_scores.html"
@@ -205,7 +205,7 @@ class ImageScores(Page):
     queries = ImagesQuery
 
     def show(self) -> Any:
-        """Return a hundred images' scores."""
+        """Return the scores of a page of images."""
         submission = get_submission(self)
         if not shows_images(submission, self.request.user):
             raise PermissionDenied(_("Scores of single images are not available."))
@@ -241,7 +241,7 @@ class TakePart(FormPage):
         return describe(self, get_challenge(self))
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
-        """Keep the wish; once is enough."""
+        """Store the request, once."""
         challenge = get_challenge(self)
         account = self.request.user
         assert isinstance(account, Account)  # the role sees to it

@@ -124,10 +124,10 @@ def _file(help_text: StrOrPromise, only_for: str = "") -> serializers.FileField:
 
 
 class FilesField(serializers.ListField):
-    """Any number of files; a box that was left empty sends an empty text instead."""
+    """Any number of files; an empty field sends an empty text instead."""
 
     def get_value(self, dictionary: Any) -> Any:
-        """Return the files, or that there are none."""
+        """Return the files, possibly none."""
         given = super().get_value(dictionary)
         return [one for one in given if one != ""] or empty if isinstance(given, list) else given
 

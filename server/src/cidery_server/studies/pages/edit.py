@@ -95,7 +95,7 @@ class EditData(EditFields):
     )
 
     class Meta(EditFields.Meta):
-        """The fields, and whether they may change."""
+        """Current values, and whether they may change."""
 
         fields: ClassVar[list[str]] = [*EditFields.Meta.fields, "study", "has_answers"]
 
@@ -132,7 +132,7 @@ class EditStudy(StudyOwnerPage, FormPage):
 
 
 class EraseForm(serializers.Serializer[Any]):
-    """The name of the study, so that no study is erased by mistake."""
+    """Form for the name of the study, as confirmation."""
 
     name = serializers.CharField(
         label=gettext_lazy("Short name"),

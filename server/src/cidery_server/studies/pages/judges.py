@@ -352,13 +352,13 @@ class TaskPage(JudgePage):
 
 
 class Undo(JudgePage):
-    """Gives a judge's last answer back to them."""
+    """Undoes a judge's last answer."""
 
     template_name = "studies/undo.html"
     form = NoFields
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
-        """Take the answer back and show its item again."""
+        """Undo the answer and show its item again."""
         task = self.attempt(undo_answer, self.judge_key())
         return self.go_on(task)
 
@@ -377,7 +377,7 @@ class LeaveForm(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Nobody withdraws by a slip."""
+        """Require confirmation."""
         if attrs["action"] == "withdraw" and not attrs["sure"]:
             unsure = _("Please confirm that all your data are to be erased.")
             raise serializers.ValidationError({"sure": unsure})

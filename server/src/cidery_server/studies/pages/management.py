@@ -127,7 +127,7 @@ class StandingsData(serializers.Serializer[Any]):
 
 
 class ExportData(serializers.Serializer[Any]):
-    """A file that the study's answers can be had as."""
+    """An export format of the study."""
 
     kind = serializers.CharField()
     file = serializers.CharField()
@@ -319,13 +319,13 @@ class Quality(StudyOwnerPage, FormPage):
         return self.study()
 
     def make_form(self, data: Any = None) -> serializers.Serializer[Any]:
-        """Return the form with the present rules in it."""
+        """Return the form with the current rules."""
         if data is None:
             return self.form(self.study())
         return self.form(self.study(), data=data, partial=not self.is_html)
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Keep the rules and count again."""
+        """Store the rules and count again."""
         study = self.study()
         for name, value in values.items():
             setattr(study, name, value)
@@ -394,7 +394,7 @@ class Invites(StudyOwnerPage, FormPage):
         return {"study": study, "invites": invites, "links": self.links}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Make invites and show their links, this once."""
+        """Create invites and show their links once."""
         made = make_links(
             self.study(), values["name"], personal=values["count"] if values["personal"] else 0
         )

@@ -35,7 +35,7 @@ class SentenceData(serializers.ModelSerializer[Assignment]):
         fields: ClassVar[list[str]] = ["id", "image", "picture", "judge", "sentence", "answered"]
 
     def get_picture(self, assignment: Assignment) -> str:
-        """Return where the image is, here or elsewhere."""
+        """Return the address of the image."""
         return image_address(assignment)
 
 
@@ -55,7 +55,7 @@ class ReviewForm(serializers.Serializer[Any]):
     reason = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A rejection has a reason."""
+        """Require a reason for a rejection."""
         if not attrs["accept"] and not attrs["reason"]:
             raise serializers.ValidationError({"reason": _("Give a reason for the rejection.")})
         return attrs

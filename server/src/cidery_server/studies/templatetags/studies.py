@@ -13,7 +13,7 @@ from cidery_server.web.templatetags.words import written
 register = template.Library()
 
 LONG_LABEL = 4
-"""Characters; a longer number needs twice the room."""
+"""Number of characters from which a number needs twice the space."""
 
 
 @register.filter
@@ -37,7 +37,7 @@ def p_value(p: float) -> str:
 
 @register.filter
 def columns(steps: Sequence[Mapping[str, str]], most: int) -> int:
-    """Return how many buttons of a scale a row has, so that all rows are about as long."""
+    """Return the number of buttons per row of a scale, so that rows are about equally long."""
     if any(len(step.get("label") or step["value"]) > LONG_LABEL for step in steps):
         most = max(2, most // 2)
     return ceil(len(steps) / ceil(len(steps) / most))
