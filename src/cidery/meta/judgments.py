@@ -129,8 +129,8 @@ def count_votes(votes: Iterable[Sequence[float]]) -> Indexes:
 
 def _check_question(name: str, what: str, question: str, known: Collection[str]) -> None:
     if question not in known:
-        asked = ", ".join(known) or "only one"
-        raise SettingError(f"{name} has no {what} {question!r}; its questions: {asked}")
+        asked = f"its questions: {', '.join(known)}" if known else "it has one question, unnamed"
+        raise SettingError(f"{name} has no {what} {question!r}; {asked}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,14 +111,17 @@ class Estimates(Tabular):
         if self.scale is not None:
             lines.append("scale of the ratings: {:g} to {:g}".format(*self.scale))
         if self.comparisons:
+            number = len(self.comparisons)
             lines.append(
-                "p: is the difference 0, or the share of wins a half? Holm-corrected for the "
-                f"{len(self.comparisons)} comparisons"
+                "p: test of a difference of 0, or of 50 % wins"
+                + (f"; Holm-corrected for the {number} comparisons" if number > 1 else "")
             )
         if len(self.results) > 1:
             lines.append("saved: the share of judgments that the metric's scores replace")
         if self.anytime:
-            lines.append("intervals and p hold at all times: you may look and stop when you like")
+            lines.append(
+                "intervals and p are valid at any time, also if you stop early because of them"
+            )
         for label in self.results:
             if open_ones := self.undecided(label):
                 lines.append(f"not decided ({label}): {', '.join(open_ones)}")

@@ -96,8 +96,8 @@ class Plan(Tabular):
     def notes(self) -> list[str]:
         """Return the notes below the table."""
         return [
-            f"to find a difference of {self.difference:g} with a chance of {100 * self.power:g} %, "
-            f"{100 * self.confidence:g} % intervals, answers per item: {self.answers}, "
+            f"to detect a difference of {self.difference:g} with a power of {100 * self.power:g} "
+            f"%, {100 * self.confidence:g} % intervals, answers per item: {self.answers}, "
             f"images: {self.images}"
         ]
 
