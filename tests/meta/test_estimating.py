@@ -140,7 +140,7 @@ def test_plans(some_judged: Path, tmp_path: Path, example: Example) -> None:
     assert never.needs[0].images == float("inf")
     assert "> 72" in str(never)
     assert json.loads(never.to_json())["needs"][0]["images"] is None
-    with pytest.raises(SettingError, match="does not say how far answers to the same caption"):
+    with pytest.raises(SettingError, match="no variance of answers to the same caption"):
         meta.plan(dataset, ["rouge-l"], difference=0.3, answers=2)
 
 
