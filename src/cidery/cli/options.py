@@ -30,7 +30,7 @@ Command: TypeAlias = Callable[..., Any]
 MAX_THREADS = 4096
 """Maximum number of threads; operating systems refuse to start many more."""
 RESAMPLES = 1000
-"""As `cidery.statistics.RESAMPLES`, which would import NumPy; a test compares them."""
+"""Same as `cidery.statistics.RESAMPLES`, which would import NumPy; a test compares them."""
 
 References: TypeAlias = Annotated[
     str,
@@ -230,7 +230,7 @@ class Inputs:
 
     references: dict[Any, list[str]]
     captions: dict[str, Any]
-    """By system."""
+    """Captions by system."""
     slices: Any
     """Argument `by`; None without slices."""
 

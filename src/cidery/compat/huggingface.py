@@ -12,7 +12,7 @@ from cidery.scoring.pipeline import FrequenciesLike
 from cidery.text import TokenizerLike, choose_tokenizer
 
 References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
-"""For each prediction its references, or its only one."""
+"""References of each prediction: a list, or a single one."""
 
 
 class CaptionMetrics:

@@ -48,13 +48,13 @@ class Corpus:
     """
 
     images: tuple[ImageId, ...]
-    """In the order of the references."""
+    """Image ids, in the order of the references."""
     references: ScannedCaptions
     """Flat, image by image."""
     reference_offsets: NDArray[np.int64]
     """int64[images + 1], read-only: image i has `references[offsets[i] : offsets[i + 1]]`."""
     candidates: ScannedCaptions
-    """One per row, in the order given."""
+    """Candidates, one per row, in the order given."""
     candidate_images: NDArray[np.int64]
     """int64[rows], read-only: indexes into `images`."""
     candidate_ids: list[ImageId]

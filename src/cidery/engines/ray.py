@@ -49,9 +49,9 @@ class RayEngine(Engine):
     that the environment variable RAY_ADDRESS names, or else a cluster of this machine alone, which
     ends with the program. Where the program has called `ray.init`, its cluster is used."""
     num_cpus: float = 1
-    """Of each task."""
+    """Number of CPUs of each task."""
     num_gpus: float = 0
-    """Of each task."""
+    """Number of GPUs of each task."""
 
     def __post_init__(self) -> None:
         if self.num_cpus < 0 or self.num_gpus < 0:

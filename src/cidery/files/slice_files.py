@@ -34,7 +34,7 @@ from cidery.files.sources import Readable, Source, decode, read_bytes, shorten
 KNOWN_FIELDS = ("slice", "slices", "domain", "domains", "tag", "tags", "group", "groups")
 """Names of columns that have slices, in files with several columns."""
 SEPARATOR = "|"
-"""Between the slices of one image in a cell of CSV or TSV."""
+"""Separator of the slices of one image in a cell of CSV or TSV."""
 
 
 class NoColumnError(FormatError):

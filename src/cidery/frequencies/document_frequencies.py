@@ -45,7 +45,7 @@ class DocumentFrequencies:
     words: tuple[str, ...]
     """The vocabulary, in order of UTF-8 bytes."""
     levels: Sequence[Level]
-    """One per order."""
+    """Levels of the trie, one per order."""
     image_count: float
     """Usually whole; imported sets may give only its logarithm."""
     tokenizer: str = "unknown"

@@ -42,7 +42,7 @@ class LedgerLine:
     kind: str
     verdict: Verdict
     support: float
-    """In [0, 1]."""
+    """Support by the references, in [0, 1]."""
     reason: str
     """`stated`, `other color`, or the nearest word of a reference."""
     evidence: str
@@ -171,12 +171,12 @@ class Ledger(Tabular):
 
     entries: tuple[LedgerEntry, ...]
     images: np.ndarray[Any, np.dtype[np.int64]]
-    """By entry: the index of its image."""
+    """Index of the image of each entry."""
     signature: str
 
     @cached_property
     def lengths(self) -> Floats:
-        """By entry: log(words / the references' words)."""
+        """log(words / the references' words) of each entry."""
         return np.asarray([entry.length for entry in self.entries])
 
     def column(self, name: str) -> Floats:
@@ -334,7 +334,7 @@ class LedgerTable(Tabular):
     """Comparison of the ledgers of several systems."""
 
     systems: Mapping[str, Mapping[str, float]]
-    """By system: mean of each score per caption."""
+    """Mean of each score per caption, by system."""
     f: Mapping[str, Interval]
     controlled: Mapping[str, Interval]
     """claims-f at the references' length."""

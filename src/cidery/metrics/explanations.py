@@ -74,9 +74,9 @@ class Explanation(Tabular):
     candidate: str
     references: tuple[str, ...]
     spans: tuple[Span, ...]
-    """Of the candidate: in order, without overlaps."""
+    """Spans of the candidate, in order, without overlaps."""
     reference_spans: tuple[tuple[Span, ...], ...]
-    """Of each reference: words that the candidate lacks, with values <= 0."""
+    """Spans of each reference that the candidate lacks, with values <= 0."""
     parts: Mapping[str, float] = field(default_factory=dict)
     """Quantities that the score is computed from, such as precision and recall."""
     rest: float = 0.0

@@ -428,7 +428,7 @@ class MeteorAlignment(Tabular):
     """Words of METEOR, which splits tokens further: `t-shirt` into two."""
     reference: tuple[str, ...]
     matches: tuple[MeteorMatch, ...]
-    """In the order of the reference."""
+    """Matches, in the order of the reference."""
     score: float
 
     @classmethod

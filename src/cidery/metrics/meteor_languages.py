@@ -25,7 +25,7 @@ class MeteorLanguage:
     gamma: float
     delta: float
     weights: Mapping[str, float]
-    """By matcher that the language has."""
+    """Weights of the matchers of the language."""
     function_words: bool = False
     """True if METEOR has a list of function words."""
 

@@ -16,7 +16,7 @@ class NgramCredit:
     """One n-gram's part in a caption's reward."""
 
     words: tuple[str, ...]
-    """As the metric compares them, stemmed if it stems."""
+    """Words of the n-gram, stemmed if the metric stems."""
     count: int
     """Number of occurrences in the caption."""
     earned: float

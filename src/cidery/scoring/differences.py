@@ -190,7 +190,7 @@ class _Sums:
     """Contributions of pieces to one system's scores."""
 
     pieces: Sequence[Mapping[str, float]]
-    """By caption."""
+    """Contributions by caption."""
     corpus: Corpus
     totals: Mapping[str, float]
     uses: Counter[str]

@@ -81,7 +81,7 @@ class ScoreTable(Tabular):
     """
 
     ids: Sequence[ImageId]
-    """One per row of `each`, in the order of the candidates."""
+    """Image ids, one per row of `each`, in the order of the candidates."""
     image_count: int
     corpus: Mapping[str, float]
     """metric -> corpus score"""

@@ -34,9 +34,9 @@ class ExactSums:
     """
 
     units: tuple[int, ...]
-    """By column, in units of 2^-1074; without values that are not finite."""
+    """Sum of the finite values of each column, in units of 2^-1074."""
     others: tuple[float, ...]
-    """By column, the sum of the values that are not finite: 0, an infinity or nan."""
+    """Sum of the other values of each column: 0, an infinity or nan."""
     count: int
 
     @classmethod

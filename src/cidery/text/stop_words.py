@@ -176,4 +176,4 @@ STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "swedish": frozenset(_SWEDISH.split()),
     }
 )
-"""By the language's name in lower case."""
+"""Stop words by the language's name in lower case."""

@@ -305,7 +305,7 @@ class NewChallengeForm(ReferencesForm, ChallengeForm):
     """A new challenge with its references."""
 
     class Meta(ChallengeForm.Meta):
-        """Also the files."""
+        """Fields, including the files."""
 
         fields = (*ChallengeForm.Meta.fields, *FILES)
 
@@ -314,7 +314,7 @@ class NewPhaseForm(ReferencesForm, PhaseForm):
     """A new phase with its references."""
 
     class Meta(PhaseForm.Meta):
-        """Also the files."""
+        """Fields, including the files."""
 
         fields = (*PhaseForm.Meta.fields, *FILES)
 

@@ -296,7 +296,7 @@ class Membership(models.Model):
     joined = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        """In the order in which they joined."""
+        """Order: time of joining."""
 
         ordering: ClassVar[list[str]] = ["joined", "pk"]
 
@@ -325,7 +325,7 @@ class Participation(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        """A team is in a challenge once."""
+        """Each team is in a challenge at most once."""
 
         ordering: ClassVar[list[str]] = ["created", "pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -509,7 +509,7 @@ class Score(models.Model):
     rows = models.ForeignKey(ImageRows, models.CASCADE, related_name="scores")
 
     class Meta:
-        """A submission is scored once."""
+        """Each score of a submission is unique."""
 
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -552,7 +552,7 @@ class ChallengeFile(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        """In the order in which they came."""
+        """Order: time of creation."""
 
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 ALL = 4
-"""Decimals of a page that shows scores as they are."""
+"""Decimals of a page that shows all digits."""
 SPREAD = 0.4
 """Half an interval is about this, divided by the root of the number of images: captions' scores
 between 0 and 1 differ from each other by about 0.2, and an interval is two standard errors wide."""
@@ -14,7 +14,7 @@ between 0 and 1 differ from each other by about 0.2, and an interval is two stan
 
 @dataclass(frozen=True)
 class Precision:
-    """The decimals to which scores are rounded; None: they are shown as they are.
+    """The decimals to which scores are rounded; None: all digits are shown.
 
     It depends on the number of images alone. Were it a submission's own interval, captions that
     score nothing on all images but one would be shown with many more digits.

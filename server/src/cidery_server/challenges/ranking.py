@@ -81,7 +81,7 @@ class Leaderboard:
     slice: str
     """Slice that is scored, where slices are not columns; empty: all images."""
     precisions: Mapping[str, Precision]
-    """By slice."""
+    """Precisions by slice."""
     entries: Sequence[Entry] = field(default_factory=list)
 
     def key(self, column: Column) -> str:

@@ -391,7 +391,7 @@ class Item(models.Model):
     """Explanation of the right answer, for training."""
 
     class Meta:
-        """In the order in which they were given."""
+        """Order: time of creation."""
 
         ordering: ClassVar[list[str]] = ["study", "number"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -424,7 +424,7 @@ class ConsentText(models.Model):
     text = models.TextField()
 
     class Meta:
-        """A version is one text."""
+        """Each version has one text."""
 
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["study", "version"], name="consent_version"),
@@ -453,7 +453,7 @@ class Judge(models.Model):
     reason = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        """A worker is one judge, however often they join."""
+        """Each worker is one judge of a study."""
 
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -481,7 +481,7 @@ class Visit(models.Model):
     """Site that expects a form at the end, as Mechanical Turk does; empty: none."""
 
     class Meta:
-        """A site pays for an assignment once."""
+        """Each assignment of a site is one visit."""
 
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -554,7 +554,7 @@ class Assignment(models.Model):
     reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
-        """An item has each slot once, and each judge once."""
+        """Slots and judges of an item are unique."""
 
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["item", "slot"], name="assignment_slot"),

@@ -64,7 +64,7 @@ class Account(AbstractBaseUser):
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
     class Meta:
-        """Names are unique whatever their capitals, so that no team passes for another."""
+        """Names are unique, ignoring case, so that teams cannot imitate others."""
 
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(Lower("name"), name="account_name"),

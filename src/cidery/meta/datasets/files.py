@@ -126,7 +126,7 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 JSON_COLUMNS = ("pair", "votes", "vote", "ratings", "rating", "references", "captions", "systems")
-"""Of a CSV file of judgments: their cells hold JSON, the others text."""
+"""Columns of a CSV file of judgments whose cells are JSON; the others are text."""
 
 
 def read_table(path: Path) -> Iterator[Record]:

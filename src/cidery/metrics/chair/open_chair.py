@@ -30,7 +30,7 @@ class OpenChair(ObjectRatio):
     measure: Literal["i", "s", "recall"] = "i"
     """Ratio: `chair-open-i`, `chair-open-s` or `chair-open-recall`."""
     parser: str = "auto"
-    """As for SPICE."""
+    """Package of a spaCy pipeline, as for SPICE."""
 
     paper: ClassVar[str] = "none: cidery's own, after Rohrbach et al. 2018"
 
@@ -54,7 +54,7 @@ class OpenChair(ObjectRatio):
 
     @property
     def needs(self) -> Needs:
-        """Those of SPICE."""
+        """The requirements of SPICE."""
         return self._spice.needs
 
     def data_settings(self) -> dict[str, str]:

@@ -22,7 +22,7 @@ class Claim:
     parts: tuple[str, ...]
     """Lemmas: (dog,), (dog, brown), (dog, three), (dog, chase, cat), (dog, sit on, mat)."""
     words: tuple[tuple[int, ...], ...]
-    """By part: positions of its words in the caption."""
+    """Positions of the words of each part in the caption."""
     negated: bool = False
     """True for negations: `no dog`, `the dog is not brown`."""
     number: int = 0

@@ -147,7 +147,7 @@ class Finding:
     claim: Claim
     verdict: Verdict
     support: float
-    """In [0, 1]; 0 for repeated claims and negations without evidence."""
+    """Support in [0, 1]; 0 for repeated claims and negations without evidence."""
     reason: str
     """`other color`, or the nearest word of a reference."""
     reference: int | None = None

@@ -88,7 +88,7 @@ class BertScore(ByToken):
 
     @property
     def needs(self) -> Needs:
-        """Those of the encoder, the file of baselines, and with `idf` all references."""
+        """The requirements of the encoder, the file of baselines, and with `idf` all references."""
         needs = super().needs
         own = {"baseline": self.baseline} if isinstance(self.baseline, str) else {}
         return replace(needs, files={**needs.files, **own}, all_references=self.idf)

@@ -245,7 +245,7 @@ class _PreparedClip(Prepared):
     images: Floats
     """float64[images, width]"""
     references: list[Floats] | None
-    """By image: float64[references, width]"""
+    """Vectors of the references of each image: float64[references, width]"""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the score and its parts: float64[captions, 3]."""

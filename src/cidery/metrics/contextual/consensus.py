@@ -367,10 +367,10 @@ class _PreparedConsensus(Prepared):
     metric: Consensus
     encoded: EncodedCaptions
     spans: Sequence[range]
-    """By image: its references."""
+    """References of each image."""
     wordings: Sequence[ReferenceWording]
     information: Sequence[float]
-    """By image: mean information of a reference."""
+    """Mean information of a reference, by image."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the score and its parts: float64[captions, 10]."""

@@ -84,7 +84,7 @@ class Fense(Contextual):
 class _PreparedFense(Prepared):
     metric: Fense
     vectors: list[Floats]
-    """By image: those of its references."""
+    """Vectors of the references of each image."""
     reference_faults: Floats
     """float64[images, 2]: maximum faults of the references."""
 

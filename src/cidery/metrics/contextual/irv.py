@@ -31,7 +31,7 @@ Over: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
 
 _PUNCTUATION = frozenset(".,;:!?'\"()-") | {"'s"}
 _OTHER_PUNCTUATION = frozenset("。、，！？：；（）「」¿¡«»„“”")
-"""Of other languages than English."""
+"""Punctuation of languages other than English."""
 
 
 def _find_no_places(caption: int) -> list[TokenSpan | None]:  # noqa: ARG001
@@ -139,7 +139,7 @@ class _Settings(Metric):
 
     @property
     def needs(self) -> Needs:
-        """With `idf` all references."""
+        """Requirements; with `idf`, all references."""
         return replace(super().needs, all_references=self.idf)
 
     def __post_init__(self) -> None:
@@ -308,7 +308,7 @@ class _PreparedIrv(Prepared):
     table: TokenTable
     weights: Floats
     targets: Sequence[Sequence[NDArray[np.int64]]]
-    """By image: the captions that a candidate is compared with."""
+    """Captions that a candidate is compared with, by image."""
     image_offsets: NDArray[np.uint64]
     read: Read
 

@@ -46,9 +46,9 @@ class Bleu(Metric):
     brevity: bool = True
     """False: no brevity penalty."""
     smoothing: Literal["none", "add-one", "epsilon", "exponential"] = "none"
-    """For captions without long matches: `add-one` adds 1 to matches and n-grams of order 2 and up
-    (Lin and Och 2004); `epsilon` puts 0.1 for no match, `exponential` 1/2, 1/4, … (methods 1 and 3
-    of Chen and Cherry 2014)."""
+    """Smoothing of captions without long matches: `add-one` adds 1 to matches and n-grams of order
+    2 and up (Lin and Och 2004); `epsilon` puts 0.1 for no match, `exponential` 1/2, 1/4, … (methods
+    1 and 3 of Chen and Cherry 2014)."""
 
     paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
     explanation_unit = "word"

@@ -203,7 +203,7 @@ class _Scenes:
     synsets: Synsets
     by_image: Sequence[ReferenceScene]
     graphs: Sequence[SceneGraph]
-    """Of all references, in order."""
+    """Scene graphs of all references, in order."""
 
 
 def _read_scenes(work: Workspace, parser: Parser, references: TokenizedReferences) -> _Scenes:
@@ -289,13 +289,13 @@ class Spider(Metric):
     """
 
     parser: str = "auto"
-    """As SPICE's."""
+    """Package of a spaCy pipeline, as for SPICE."""
     faithful: Faithful = "coco"
-    """As SPICE's and CIDEr-D's."""
+    """Faithfulness of SPICE and CIDEr-D."""
     n: int = 4
-    """As CIDEr-D's."""
+    """Length of the longest n-grams of CIDEr-D."""
     sigma: float = 6.0
-    """As CIDEr-D's."""
+    """Width of the length penalty of CIDEr-D, in words."""
 
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     name = "spider"
@@ -319,7 +319,7 @@ class Spider(Metric):
 
     @property
     def needs(self) -> Needs:
-        """Those of SPICE and CIDEr-D."""
+        """The requirements of SPICE and CIDEr-D."""
         spice, cider = self._parts
         return replace(spice.needs, frequencies=cider.needs.frequencies)
 

@@ -28,7 +28,7 @@ class CopyForm(LabeledForm, serializers.ModelSerializer[Study]):
     labels = LABELS
 
     class Meta:
-        """A name of its own."""
+        """Fields: a new name."""
 
         model = Study
         fields: ClassVar[list[str]] = ["name", "title"]
