@@ -17,8 +17,8 @@ from cidery_server.challenges.models import Challenge
 from cidery_server.web.translation import translate as _
 
 MIN_IMAGES = 10
-"""Minimum number of images of a slice, and of images that two phases share or do not share: scores of
-fewer images, or differences by fewer images, would reveal hidden references."""
+"""Minimum number of images of a slice, and of images that two phases share or do not share: scores
+of fewer images, or differences by fewer images, would reveal hidden references."""
 
 
 def find_sharing(

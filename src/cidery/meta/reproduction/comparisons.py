@@ -113,8 +113,9 @@ def compare_unigrams(dataset: Pairs, **settings: Any) -> Iterator[ComparedValue]
     }
     found = evaluate(dataset, names, **how, **settings).results
     note = (
-        "The paper's pilot study (179 pairs, 120 references) is not published; here PASCAL-50S "
-        "with one draw. The paper says that accuracy rises up to 50 references, except for BLEU-1"
+        "The paper's pilot study (179 pairs, 120 references) is not published; cidery uses "
+        "PASCAL-50S with one draw. The paper says that accuracy rises up to 50 references, "
+        "except for BLEU-1"
     )
     for count, published in ((few, 63.0), (some, 77.0)):
         computed = 100 * found["rouge-1"][f"accuracy_at_{count}"]
@@ -210,7 +211,7 @@ def compare_curves(dataset: Pairs, path: Path, **settings: Any) -> Iterator[Comp
         return
     curves = {name: _read_table(f, "n_ref") for name, f in zip(files, found, strict=True)}
     names = [name for name in CURVE_COLUMNS if name in METRICS]
-    drawn = "The authors draw references at random and count only their votes; here "
+    drawn = "The authors draw references at random and count only their votes; cidery uses "
     whose = "references and their votes"
     note = f"{drawn}the first ones"
     if dataset.triplets is None:

@@ -84,12 +84,12 @@ def _rows(names: tuple[str, ...], **published: tuple[float, ...]) -> dict[str, d
 
 FIRST_48: Mapping[str, Any] = MappingProxyType({"references": 48, "draw": "first"})
 _WHICH_48 = (
-    "The paper does not say which 48 of 50 references it uses, or how BLEU is smoothed; here the "
-    "first 48, coco-caption's BLEU and ROUGE-L, the paper's CIDEr"
+    "The paper does not say which 48 of 50 references it uses, or how BLEU is smoothed; cidery "
+    "uses the first 48, coco-caption's BLEU and ROUGE-L, and the paper's CIDEr"
 )
 _OWN_5 = {"references": 5, "draw": "own"}
-_ANY_5 = "Here the fixed draw of 5 references of each pair; other draws differ by up to 2 points"
-_PAIRS_OF_SYSTEMS = "The paper's judgments of 100 images are not published; here the 1,000 MM pairs"
+_ANY_5 = "Fixed draw of 5 references of each pair; other draws differ by up to 2 points"
+_PAIRS_OF_SYSTEMS = "The paper's judgments of 100 images are not published; 1,000 MM pairs are used"
 _ABSTRACT_KINDS = "The data do not distinguish HC and HI"
 
 PUBLISHED_TABLES: tuple[PublishedTable, ...] = (
@@ -201,7 +201,7 @@ PUBLISHED_TABLES: tuple[PublishedTable, ...] = (
             spice=(71.5, 68.8),
         ),
         {"references": 5},
-        "The paper scores captions of validation images, which are not published; here the "
+        "The paper scores captions of validation images, which are not published; cidery uses the "
         "leaderboard's scores on test images",
     ),
     PublishedTable(

@@ -17,7 +17,7 @@ MAX_COMPARISONS = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """By word of a caption: the part of its groups that matches, and the part that does not."""
+    """Parts of a word's groups that match and that do not match, for each word of a caption."""
 
     gains: list[float]
     losses: list[float]
