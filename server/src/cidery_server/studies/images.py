@@ -51,7 +51,7 @@ def find_image(study: Study, image: str) -> Path | None:
 
 
 def image_type(path: Path) -> str:
-    """Return the type of a file by its name; nothing where it is unknown."""
+    """Return the type of a file by its name; empty if it is unknown."""
     return mimetypes.guess_type(path.name)[0] or ""
 
 

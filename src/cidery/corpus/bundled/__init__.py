@@ -10,7 +10,7 @@ NAMES = ("references.json", "system_a.json", "system_b.json", "sampled_a.json")
 
 
 def path(name: str) -> Path:
-    """Return where one of the example files is.
+    """Return the path of one of the example files.
 
     ```python
     from cidery.corpus import bundled

@@ -83,7 +83,7 @@ class Record:
         return value
 
     def numbers(self, *keys: str) -> list[float]:
-        """Return the first of these fields that is there: a number or a list of numbers."""
+        """Return the first of these fields that exists: a number or a list of numbers."""
         key = next((key for key in keys if key in self), None)
         if key is None:
             self.refuse(f"there is no {' and no '.join(map(repr, keys))}")

@@ -399,7 +399,7 @@ class ReferenceStatements:
     def _find_omissions(
         self, caption: CaptionClaims, findings: Sequence[Finding], void: Collection[int]
     ) -> list[Omission]:
-        """Return the references' claims and how far words that are not void cover them."""
+        """Return the references' claims, and the share of each that the caption covers."""
         valid = [word for word in caption.content_words if word not in void]
         exact = _ExactWords([found.claim for found in findings if found.support], self.same)
         omissions = []
