@@ -398,7 +398,7 @@ def _escape_markdown(text: str) -> str:
 _LATEX = str.maketrans(
     {
         **{sign: f"\\{sign}" for sign in "_%&#${}"},
-        **{sign: f"${sign}$" for sign in "<>"},
+        **{sign: f"${sign}$" for sign in "<>|"},
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",

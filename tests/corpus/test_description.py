@@ -45,6 +45,20 @@ def test_counts() -> None:
     ]
 
 
+def test_fewer_than_two_references_on_average() -> None:
+    found = cidery.describe({"a": ["a dog", "the dog"], "b": ["a cat"]})
+    assert found.advice[0].startswith("there are fewer than two references per image, and lengths")
+
+
+def test_table(example: Example) -> None:
+    found = cidery.describe(example.references)
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["property", "value"]
+    assert lines[1].split() == ["images", "72"]
+    assert lines[-1] == found.advice[-1]
+    assert found.to_records()[0] == {"property": "images", "value": "72"}
+
+
 def test_example(example: Example) -> None:
     found = cidery.describe(example.references)
     lengths = [

@@ -58,7 +58,7 @@ def test_latex() -> None:
         r"\toprule",
         r"metric & score & note \\",
         r"\midrule",
-        r"bleu-4 & 0.30 & 50 \% of a|b \\",
+        r"bleu-4 & 0.30 & 50 \% of a$|$b \\",
         r"a\_b & 12.25 &  \\",
         r"\bottomrule",
         r"\end{tabular}",

@@ -214,23 +214,7 @@ def name_bin(bin: Bin) -> str:
 
 
 def _show(found: Description) -> None:
-    per_image, length = found.references, found.length
-    show_pairs(
-        {
-            "images": f"{found.images:,}",
-            "references": f"{found.captions:,}, per image {per_image.mean:.2f} "
-            f"({per_image.least} to {per_image.most})",
-            "words per caption": f"{length.mean:.1f}, sd {length.deviation:.1f} "
-            f"({length.least} to {length.most})",
-            "vocabulary": f"{found.vocabulary:,} words, {found.seen_once:,} of them seen once",
-            "repeated captions": f"{found.repeated:,} within an image, "
-            f"{found.repeated_anywhere:,} over all images",
-            "empty captions": f"{found.empty:,}",
-            "script": ", ".join(f"{s.script} {s.captions:,}" for s in found.scripts) or "none",
-            **({"language": found.language} if found.language else {}),
-            "tokenizer": found.tokenizer,
-        }
-    )
+    show_pairs(found.summarize())
     show_histogram(
         "words",
         [(name_bin(bin), bin.captions) for bin in found.histogram],

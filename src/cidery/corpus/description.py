@@ -13,6 +13,7 @@ import numpy as np
 
 from cidery.corpus.corpus import FEW_IMAGES, Corpus, References
 from cidery.runtime import check_threads
+from cidery.tables import Table, Tabular
 from cidery.text import SPLIT, ScriptCount, TokenizerLike, choose_tokenizer, find_script_problems
 
 if TYPE_CHECKING:
@@ -57,12 +58,13 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Description:
+class Description(Tabular):
     """Statistics of references.
 
     ```python
     description = cidery.describe({"a": ["a dog", "the dog"], "b": ["a cat"]})
     description.references.mean   # 1.5
+    print(description)
     ```
     """
 
@@ -134,20 +136,43 @@ class Description:
         deviation += f"Flickr30k {FLICKR30K_DEVIATION}, #PraCegoVer {PRACEGOVER_DEVIATION}"
         wide = self.length.deviation >= WIDE_DEVIATION
         single = self.references.mean < 2
+        few = "are fewer than two references" if self.references.most > 1 else "is one reference"
         if single and self.length.deviation >= VERY_WIDE_DEVIATION:
             return (
-                f"lengths vary widely ({deviation}) and there is one reference per image: "
+                f"lengths vary widely ({deviation}) and there {few} per image: "
                 f"prefer cider-r, which agrees with people more often where lengths differ by "
                 f"{MIN_LENGTH_GAP} words or more"
             )
         if single and not wide:
             return (
-                f"there is one reference per image, and lengths vary little ({deviation}): cider-d "
-                "and cider-r fit alike, report either"
+                f"there {few} per image, and lengths vary little ({deviation}): cider-d and "
+                "cider-r fit alike, report either"
             )
         if wide:
             return f"lengths vary widely ({deviation}): report cider-r beside cider-d"
         return f"lengths vary little ({deviation}) and there are several references: cider-d fits"
+
+    def summarize(self) -> dict[str, str]:
+        """Return properties of the references as text."""
+        per_image, length = self.references, self.length
+        return {
+            "images": f"{self.images:,}",
+            "references": f"{self.captions:,}, per image {per_image.mean:.2f} "
+            f"({per_image.least} to {per_image.most})",
+            "words per caption": f"{length.mean:.1f}, sd {length.deviation:.1f} "
+            f"({length.least} to {length.most})",
+            "vocabulary": f"{self.vocabulary:,} words, {self.seen_once:,} of them seen once",
+            "repeated captions": f"{self.repeated:,} within an image, "
+            f"{self.repeated_anywhere:,} over all images",
+            "empty captions": f"{self.empty:,}",
+            "script": ", ".join(f"{s.script} {s.captions:,}" for s in self.scripts) or "none",
+            **({"language": self.language} if self.language else {}),
+            "tokenizer": self.tokenizer,
+        }
+
+    def table(self) -> Table:
+        """Return the summary as a table, with the advice as notes."""
+        return Table.of(["property", "value"], self.summarize().items(), notes=self.advice)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, advice included, ready for JSON."""
