@@ -229,7 +229,7 @@ def test_graph_command_says_how_it_reads(
     assert main([*command, "--picture", picture]) == 0
     out = capsys.readouterr().out
     assert "missing                  (man)" in out
-    assert "errors included; --faithful paper: as meant" in out
+    assert "with its errors; --faithful paper: without them" in out
     assert f"drawn in {picture}" in out
     assert main([*command, "--faithful", "paper"]) == 0
     out = capsys.readouterr().out

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 app = parsing.new_app()
 
-_MISREAD = "read as the original reads captions, errors included; --faithful paper: as meant"
+_PARSED_AS_ORIGINAL = (
+    "parsed as by the original SPICE, with its errors; --faithful paper: without them"
+)
 
 
 @app.command(
@@ -81,7 +83,7 @@ def graph(
         show_tree(found.branches())
         notes += [] if found.objects else ["the caption names no object"]
     else:
-        notes += [_MISREAD] if faithful == "coco" else []
+        notes += [_PARSED_AS_ORIGINAL] if faithful == "coco" else []
         show_result(comparison, format, notes=notes)
         return
     if notes:
