@@ -57,7 +57,7 @@ def test_words_of_scripts_without_blanks(sentence: str, words: int) -> None:
 
 
 def test_a_chinese_sentence_is_accepted() -> None:
-    rules = SentenceRules(fewest_words=8)
+    rules = SentenceRules(min_words=8)
     assert rules.refuse("一只棕色的狗在阳光明媚的海滩上追着一个红色的球奔跑", known=()) == ""
     assert rules.refuse("一只狗", known=()) == "too short: 2 words, at least 8 are needed"
     assert rules.refuse("कुत्ता समुद्र के तट पर तेज़ी से दौड़ रहा है", known=()) == ""

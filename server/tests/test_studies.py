@@ -301,7 +301,7 @@ SENTENCES = {
     "name": "sentences",
     "design": "collection",
     "judges_each": 2,
-    "fewest_words": 4,
+    "min_words": 4,
     "forbidden": "there is\nawful",
     "examples": json.dumps({"sentence": "A dog.", "accepted": False, "why": "too short"}),
 }

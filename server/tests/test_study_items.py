@@ -146,7 +146,7 @@ def test_addresses_of_images(local_app: None) -> None:
 
 
 def test_rules_of_sentences() -> None:
-    rules = SentenceRules(fewest_words=3, most_words=6, forbidden=("There is",))
+    rules = SentenceRules(min_words=3, max_words=6, forbidden=("There is",))
     assert rules.refuse("A dog, running!", known=()) == ""
     assert "too short: 2 words" in rules.refuse("A dog.", known=())
     assert "too long: 7 words" in rules.refuse("a b c d e f g", known=())

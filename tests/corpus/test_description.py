@@ -146,8 +146,8 @@ class TestFilters:
     }
 
     def test_at_most_so_many_words(self) -> None:
-        assert list(cidery.filter_references(self.LONG, most_words=4)) == ["2", "3", "4"]
-        kept = cidery.filter_references({"a": ["um café.", "uma xícara de café"]}, most_words=4)
+        assert list(cidery.filter_references(self.LONG, max_words=4)) == ["2", "3", "4"]
+        kept = cidery.filter_references({"a": ["um café.", "uma xícara de café"]}, max_words=4)
         assert kept == {"a": ["um café.", "uma xícara de café"]}
 
     def test_outer_quartiles(self) -> None:
@@ -164,9 +164,9 @@ class TestFilters:
 
     def test_what_cannot_be(self) -> None:
         with pytest.raises(InputError, match="none of 10 images match"):
-            cidery.filter_references(self.LONG, most_words=1)
+            cidery.filter_references(self.LONG, max_words=1)
         with pytest.raises(SettingError, match="must be at least 1"):
-            cidery.filter_references(self.LONG, most_words=0)
+            cidery.filter_references(self.LONG, max_words=0)
         with pytest.raises(SettingError, match="'longest' or 'first'"):
             cidery.filter_references(self.LONG, single="last")  # type: ignore[arg-type]
 
@@ -174,9 +174,9 @@ class TestFilters:
         source, target = tmp_path / "all.json", tmp_path / "kept.jsonl"
         source.write_text(json.dumps(self.LONG))
         assert (
-            main(["stats", str(source), "--most-words", "3", "-o", str(target), "-f", "json"]) == 0
+            main(["stats", str(source), "--max-words", "3", "-o", str(target), "-f", "json"]) == 0
         )
         assert json.loads(capsys.readouterr().out)["images"] == 2
         kept = cidery.read_references(target)
-        assert kept == cidery.filter_references(self.LONG, most_words=3)
+        assert kept == cidery.filter_references(self.LONG, max_words=3)
         assert main(["stats", str(source), str(target), "-o", str(tmp_path / "x.jsonl")]) != 0

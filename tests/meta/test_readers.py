@@ -418,7 +418,7 @@ def test_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for value, results in found.results.items():
         alone = meta.evaluate(dataset, f"cider-r:repetition={value!r}", seed=2).results
         assert dict(results) == dict(next(iter(alone.values())))
-    low, high = found.as_good
+    low, high = found.equivalent_range
     assert low <= found.best <= high
     assert list(meta.sweep(dataset, draws=5, seed=2).results) == list(found.results)
     assert list(meta.sweep(dataset, draws=5, seed=3).results) != list(found.results)

@@ -192,7 +192,7 @@ def build(app: Installation) -> World:
         name="sentences",
         design="collection",
         title=PAYLOAD,
-        fewest_words=2,
+        min_words=2,
     )
     links = {
         study: "/" + make_links(owner, study)[0].split("/", 3)[3]

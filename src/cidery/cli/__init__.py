@@ -35,9 +35,9 @@ from cidery.cli.options import (
 from cidery.cli.parsing import check_output, examples, new_app
 from cidery.cli.progress_bar import progress
 from cidery.cli.rendering import (
-    complain,
     on_terminal,
     show_json,
+    show_message,
     show_notes,
     show_pairs,
     show_result,
@@ -57,13 +57,13 @@ __all__ = [
     "TableOrJson",
     "app",
     "check_output",
-    "complain",
     "examples",
     "main",
     "new_app",
     "on_terminal",
     "progress",
     "show_json",
+    "show_message",
     "show_notes",
     "show_pairs",
     "show_result",
@@ -201,13 +201,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if type(error).__name__ == "NoArgsIsHelpError":  # a private class of Typer
                 typer.echo(error.format_message(), err=True)
             else:
-                complain("error", _explain_usage(error))
+                show_message("error", _explain_usage(error))
         except typer.Abort:
             return 130
         except OSError as error:
-            complain("error", _explain_os_error(error))
+            show_message("error", _explain_os_error(error))
         except CideryError as error:
-            complain("error", str(error))
+            show_message("error", str(error))
         return BAD_INPUT
 
 
@@ -220,7 +220,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, OUR_WARNINGS):
-        complain("warning", str(message))
+        show_message("warning", str(message))
     else:
         sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 

@@ -10,8 +10,8 @@ import typer
 
 from cidery.cli import options, parsing
 from cidery.cli.rendering import (
-    complain,
     show_json,
+    show_message,
     show_notes,
     show_pairs,
     show_table,
@@ -63,7 +63,7 @@ def metrics(
     if name is None:
         chosen, problems = list_metrics()
         for problem in problems:
-            complain("warning", str(problem))
+            show_message("warning", str(problem))
     else:
         chosen = get_metrics(parsing.read_metrics([name]))
     if format == "json":

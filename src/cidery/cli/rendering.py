@@ -16,7 +16,7 @@ from cidery.tables import GAP, Table, Tabular, one_line, show_controls, to_json
 BAR_WIDTH = 40
 
 
-def complain(kind: Literal["error", "warning"], message: str) -> None:
+def show_message(kind: Literal["error", "warning"], message: str) -> None:
     """Print one line on stderr."""
     label = typer.style(f"{kind}:", fg="red" if kind == "error" else "yellow", bold=True)
     color = False if "NO_COLOR" in os.environ else None
@@ -30,7 +30,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        complain("warning", "interrupted; rerun the same command to resume")
+        show_message("warning", "interrupted; rerun the same command to resume")
         raise
 
 

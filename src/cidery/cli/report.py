@@ -8,7 +8,7 @@ import typer
 
 from cidery.cli import options, parsing
 from cidery.cli.progress_bar import progress
-from cidery.cli.rendering import complain
+from cidery.cli.rendering import show_message
 
 app = parsing.new_app()
 MEGABYTE = 1_000_000
@@ -106,7 +106,7 @@ def report(
             **pipeline.settings,
         )
     if not written.has_charts:
-        complain(
+        show_message(
             "warning",
             "Plotly is not installed, so charts are shown as tables; install it with: pip install "
             "'cidery[report]'",

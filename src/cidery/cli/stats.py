@@ -33,7 +33,7 @@ app = parsing.new_app()
         "cidery stats dataset_coco.json --split test --format json",
         "cidery stats referenzen.csv --language de",
         "cidery stats coco.json flickr30k.json --plot lengths.pdf",
-        "cidery stats pracegover.json --most-words 20 --output pracegover-20.jsonl",
+        "cidery stats pracegover.json --max-words 20 --output pracegover-20.jsonl",
     )
 )
 @options.with_options(
@@ -51,7 +51,7 @@ def stats(
     ],
     pipeline: options.PipelineOptions,
     inputs: options.InputOptions,
-    most_words: Annotated[
+    max_words: Annotated[
         int | None,
         typer.Option(
             help="Keep images whose longest reference has at most this many words.",
@@ -103,7 +103,7 @@ def stats(
 
         parsing.check_output(plot, *references, option="--plot")
         check_figure_file(plot)
-    filters = {"most_words": most_words, "outer_quartiles": outer_quartiles, "single": single}
+    filters = {"max_words": max_words, "outer_quartiles": outer_quartiles, "single": single}
     if output:
         if len(references) > 1:
             raise typer.BadParameter("one file can be written, not several", param_hint="--output")

@@ -16,7 +16,7 @@ Single: TypeAlias = Literal["longest", "first"]
 def filter_references(
     references: References,
     *,
-    most_words: int | None = None,
+    max_words: int | None = None,
     outer_quartiles: bool = False,
     single: Single | None = None,
     tokenizer: TokenizerLike | None = None,
@@ -30,7 +30,7 @@ def filter_references(
 
     Args:
         references: id -> captions, or a list of lists.
-        most_words: keep images whose longest reference has at most so many words
+        max_words: keep images whose longest reference has at most so many words
             (#PraCegoVer 10 Words, 20 Words).
         outer_quartiles: leave out images whose longest reference is between the first and the
             third quartile of such lengths, both included (MS COCO - Subset): lengths vary more.
@@ -44,8 +44,8 @@ def filter_references(
     cidery.filter_references({"a": ["a dog", "a big dog runs"]}, single="longest")
     ```
     """
-    if most_words is not None and most_words < 1:
-        raise SettingError(f"most_words (--most-words) must be at least 1, not {most_words}")
+    if max_words is not None and max_words < 1:
+        raise SettingError(f"max_words (--max-words) must be at least 1, not {max_words}")
     if single not in (None, "longest", "first"):
         raise SettingError(f"single (--single) must be 'longest' or 'first', not {single!r}")
     corpus = Corpus.from_references(references, references_name=references_name)
@@ -55,8 +55,8 @@ def filter_references(
     starts = corpus.reference_offsets[:-1]
     longest = np.maximum.reduceat(words, starts)
     selected = np.ones(len(corpus.images), bool)
-    if most_words is not None:
-        selected &= longest <= most_words
+    if max_words is not None:
+        selected &= longest <= max_words
     if outer_quartiles and selected.any():
         low, high = np.quantile(longest[selected], (0.25, 0.75))
         selected &= (longest < low) | (longest > high)

@@ -53,7 +53,7 @@ class Sweep(Tabular):
         return values[len(values) // 2]
 
     @property
-    def as_good(self) -> tuple[float, float]:
+    def equivalent_range(self) -> tuple[float, float]:
         """Minimum and maximum of the values whose agreement is in the interval of the best."""
         low = self.results[self.best].get(f"{self.statistic}_low", -math.inf)
         values = [value for value, f in self.results.items() if f[self.statistic] >= low]
@@ -83,7 +83,7 @@ class Sweep(Tabular):
         """Return the notes below the table."""
         found = [f"best: {self.setting} {self.best:.3g}"]
         if f"{self.statistic}_low" in self.results[self.best]:
-            low, high = self.as_good
+            low, high = self.equivalent_range
             found.append(
                 f"{self.setting} from {low:.3g} to {high:.3g} reaches the 95 % interval of the "
                 "best: these data do not tell them apart"
@@ -101,7 +101,7 @@ class Sweep(Tabular):
             "setting": self.setting,
             "statistic": self.statistic,
             "best": self.best,
-            "as_good": list(self.as_good),
+            "equivalent_range": list(self.equivalent_range),
             "values": self.to_records(),
         }
 

@@ -87,8 +87,8 @@ class StudyFields(serializers.ModelSerializer[Study]):
             "judges_each",
             "timeout_minutes", "items_per_judge", "check_every", "fewest_checks_right",
             "checks_before", "fewest_seconds", "images", "scale_low",
-            "scale_high", "scale_step", "scale_low_label", "scale_high_label", "fewest_words",
-            "most_words", "forbidden", "examples", "completion_code", "completion_url", "frames",
+            "scale_high", "scale_step", "scale_low_label", "scale_high_label", "min_words",
+            "max_words", "forbidden", "examples", "completion_code", "completion_url", "frames",
             "questions", "allow_ties", "allow_neither", "allow_skip", "ask_comment",
             "stop_when_decided", "seed", "state",
         ]  # fmt: skip
@@ -161,9 +161,9 @@ class StudyFields(serializers.ModelSerializer[Study]):
             )
         if len(study.labels) <= round(steps):
             raise serializers.ValidationError({"scale_step": _("The steps must be different.")})
-        if study.fewest_words > study.most_words:
+        if study.min_words > study.max_words:
             raise serializers.ValidationError(
-                {"most_words": _("The maximum must not be below the minimum number of words.")}
+                {"max_words": _("The maximum must not be below the minimum number of words.")}
             )
         if attrs.get("questions") and attrs.get("design") == Study.Design.COLLECTION:
             raise serializers.ValidationError(

@@ -182,12 +182,12 @@ class Study(models.Model):
     scale_step = models.FloatField(default=1, validators=[MinValueValidator(1e-6)])
     scale_low_label = models.CharField(max_length=60, blank=True, default=WORST)
     scale_high_label = models.CharField(max_length=60, blank=True, default=BEST)
-    fewest_words = models.PositiveSmallIntegerField(
+    min_words = models.PositiveSmallIntegerField(
         default=8,
         validators=[MaxValueValidator(1000)],
         help_text=gettext_lazy("For collected sentences."),
     )
-    most_words = models.PositiveSmallIntegerField(default=100, validators=[MaxValueValidator(1000)])
+    max_words = models.PositiveSmallIntegerField(default=100, validators=[MaxValueValidator(1000)])
     forbidden = models.TextField(
         max_length=10_000, blank=True, help_text=gettext_lazy("Words or phrases, one per line.")
     )
@@ -312,7 +312,7 @@ class Study(models.Model):
     def rules(self) -> SentenceRules:
         """Rules for collected sentences."""
         lines = (line.strip() for line in self.forbidden.splitlines())
-        return SentenceRules(self.fewest_words, self.most_words, tuple(filter(None, lines)))
+        return SentenceRules(self.min_words, self.max_words, tuple(filter(None, lines)))
 
     @property
     def scale(self) -> list[float]:

@@ -50,12 +50,12 @@ class SentenceRules:
     """Rules that a sentence must satisfy before review.
 
     ```python
-    SentenceRules(fewest_words=8).refuse("A dog.", known=())  # "too short: 2 words, at least 8 …"
+    SentenceRules(min_words=8).refuse("A dog.", known=())  # "too short: 2 words, at least 8 …"
     ```
     """
 
-    fewest_words: int = 8
-    most_words: int = 100
+    min_words: int = 8
+    max_words: int = 100
     forbidden: tuple[str, ...] = ()
     """Words or beginnings of sentences, such as "there is"."""
 
@@ -68,12 +68,12 @@ class SentenceRules:
         """
         folded = fold(sentence)
         count = count_words(folded)
-        if count < self.fewest_words:
+        if count < self.min_words:
             short = _("too short: {count} words, at least {fewest} are needed")
-            return short.format(count=count, fewest=self.fewest_words)
-        if count > self.most_words:
+            return short.format(count=count, fewest=self.min_words)
+        if count > self.max_words:
             long = _("too long: {count} words, at most {most} are allowed")
-            return long.format(count=count, most=self.most_words)
+            return long.format(count=count, most=self.max_words)
         if _LINK.search(sentence):
             return _("links and addresses are not part of a description")
         # Vowels of Thai and Hindi are marks, not letters.

@@ -198,7 +198,7 @@ class Migration(migrations.Migration):
                 ("scale_low_label", models.CharField(blank=True, default="worst", max_length=60)),
                 ("scale_high_label", models.CharField(blank=True, default="best", max_length=60)),
                 (
-                    "fewest_words",
+                    "min_words",
                     models.PositiveSmallIntegerField(
                         default=8,
                         help_text="For collected sentences.",
@@ -206,7 +206,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "most_words",
+                    "max_words",
                     models.PositiveSmallIntegerField(
                         default=100, validators=[django.core.validators.MaxValueValidator(1000)]
                     ),
