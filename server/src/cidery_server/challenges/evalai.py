@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -324,18 +325,66 @@ def _read_date(given: Any) -> str | None:
     return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).isoformat()
 
 
+class _Markdown(HTMLParser):
+    """Converter of HTML to Markdown: paragraphs, headings, lists and links; the rest as text.
+
+    Hand-written: markdownify joins the items of lists without end tags, which hosts often write,
+    unless a third parser (html5lib) is installed beside it.
+    """
+
+    _MARKS = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`"}  # noqa: RUF012
+    _BLOCKS = frozenset(
+        ["p", "div", "ul", "ol", "table", "tr", "section", "article", "blockquote", "pre"]
+    )
+    _SILENT = frozenset(("script", "style", "head"))
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.parts: list[str] = []
+        self.links: list[str] = []
+        self.silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in self._SILENT:
+            self.silent += 1
+        elif re.fullmatch(r"h[1-6]", tag):
+            self.parts.append(f"\n\n{'#' * int(tag[1])} ")
+        elif tag in self._BLOCKS:
+            self.parts.append("\n\n")
+        elif tag == "li":
+            self.parts.append("\n- ")
+        elif tag == "br":
+            self.parts.append("\n")
+        elif tag == "a":
+            self.links.append(dict(attrs).get("href") or "")
+            self.parts.append("[")
+        elif tag in self._MARKS:
+            self.parts.append(self._MARKS[tag])
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._SILENT:
+            self.silent = max(0, self.silent - 1)
+        elif tag in self._BLOCKS or re.fullmatch(r"h[1-6]", tag):
+            self.parts.append("\n\n")
+        elif tag == "a" and self.links:
+            self.parts.append(f"]({self.links.pop()})")
+        elif tag in self._MARKS:
+            self.parts.append(self._MARKS[tag])
+
+    def handle_data(self, data: str) -> None:
+        if not self.silent:
+            self.parts.append(re.sub(r"\s+", " ", data))
+
+
 def to_markdown(html: str) -> str:
-    """Return HTML as Markdown, without its head, scripts and style sheets.
+    """Return HTML as Markdown; unsupported elements become text.
 
     ```python
     to_markdown("<p>Be <b>fair</b>.</p>")  # "Be **fair**."
     ```
     """
-    from bs4 import BeautifulSoup
-    from markdownify import MarkdownConverter
-
-    soup = BeautifulSoup(html, "html.parser")
-    if soup.head is not None:
-        soup.head.decompose()
-    text: str = MarkdownConverter(heading_style="ATX", bullets="-").convert_soup(soup)
-    return re.sub(r"\n{3,}", "\n\n", text).strip()
+    parser = _Markdown()
+    parser.feed(html)
+    parser.close()
+    lines = [line.strip() for line in "".join(parser.parts).split("\n")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
