@@ -322,7 +322,9 @@ def _write_value(value: Any, spec: str) -> str:
         return UNDEFINED
     if isinstance(value, str) or (isinstance(value, int) and spec[-1:] in ("e", "f", "g")):
         return str(value)
-    return format(value, spec)
+    text = format(value, spec)
+    rounds_to_zero = text.startswith("-") and not re.search("[1-9a-z]", text)
+    return format(0.0, spec) if rounds_to_zero else text  # not -0.0000
 
 
 def format_p(p: float) -> str:

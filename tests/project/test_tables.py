@@ -199,3 +199,8 @@ def test_control_codes_are_escaped() -> None:
     assert show_controls("\x1b[31mred\x9b\u202e") == r"\x1b[31mred\x9b\u202e"
     assert show_controls("Ŀ 日本 é\n") == "Ŀ 日本 é\n"
     assert Table.of(["a"], [["\x1b[31m"]]).to_text() == "a\n\\x1b[31m"
+
+
+def test_values_that_round_to_zero_have_no_minus() -> None:
+    table = Table([Column("value", "+.4f")], [{"value": value} for value in (-1e-9, -0.0, -0.0001)])
+    assert [row[0] for row in table.cells] == ["+0.0000", "+0.0000", "-0.0001"]
