@@ -235,7 +235,7 @@ def test_verl(tmp_path: Path, reward: CompletionReward) -> None:
     assert one == expected[0]
     with pytest.raises(InputError, match="completion 1 of 'c' has no ground_truth"):
         verl.compute_scores(["c", "c"], TEXTS[:2], [GROUPS[0], None], **settings)
-    with pytest.raises(SettingError, match="leave column= out"):
+    with pytest.raises(SettingError, match="remove column="):
         verl.compute_score("c", "a", ["a"], column="x", **settings)
     with pytest.raises(SettingError, match="reward_kwargs hold texts, numbers, lists and mixes"):
         verl.compute_score("c", "a", ["a"], metric=len)
