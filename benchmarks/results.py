@@ -48,15 +48,15 @@ def write_result(name: str, result: dict[str, Any]) -> None:
 
 
 def record(name: str, arguments: Sequence[str], run: Callable[[], object]) -> None:
-    """Run a benchmark, show its output, and write its result."""
+    """Run a benchmark, show its output, and write its result unless it fails."""
     output, earlier = _Tee(), read_result(name) or {}
     before = os.getloadavg()[0]
-    status: object = None
     with redirect_stdout(output):
         try:
             run()
         except SystemExit as end:
-            status = end.code
+            if end.code:
+                raise
     write_result(
         name,
         {
@@ -72,8 +72,6 @@ def record(name: str, arguments: Sequence[str], run: Callable[[], object]) -> No
     )
     for figure in earlier.get("figures", ()):
         print(f"check {figure['page']}: {figure['text']}", file=sys.stderr)
-    if status:
-        raise SystemExit(status)
 
 
 class _Tee(io.StringIO):

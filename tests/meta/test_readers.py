@@ -428,7 +428,7 @@ def test_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert status == 0
     assert "accuracy_HII" in printed
-    assert "do not tell them apart" in printed
+    assert "no difference was found" in printed
     with pytest.raises(CideryError, match=r"no numeric setting 'color'; it has: .*repetition"):
         meta.sweep(dataset, setting="color")
     with pytest.raises(CideryError, match="names 4 metrics"):

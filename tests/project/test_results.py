@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_problems_are_found(tool: ModuleType) -> None:
     ]
     (figure,) = [
         problem
-        for problem in tool.find_problems(page.replace("14.79 s", "9 s"), "README.md")
+        for problem in tool.find_problems(page.replace("6.808 s", "9 s"), "README.md")
         if "figure" in problem
     ]
     assert figure == "README.md does not have the figure '14.79 s' of meteor"
@@ -103,3 +104,27 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
         {"text": ["Some words."]},
         {"columns": ["a", "b"], "align": ["---", "---:"], "rows": [["x", ""]]},
     ]
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_figures_in_sentences_are_those_of_the_run(path: Path) -> None:
+    """A figure that was measured occurs in the output of the benchmark, not only in the page."""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    if result["measured"].startswith("documented earlier"):
+        return
+    output = json.dumps(result["blocks"], ensure_ascii=False)
+    numbers = re.findall(r"\d+(?:[.,]\d+)*", " ".join(f["text"] for f in result.get("figures", ())))
+    assert [number for number in numbers if number not in output] == []
+
+
+def test_a_failed_benchmark_leaves_its_result(tmp_path: Path) -> None:
+    path = ROOT / "benchmarks" / "results" / "rewards.json"
+    before = path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "run.py"), "rewards", "--no-such-option"],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    assert path.read_bytes() == before

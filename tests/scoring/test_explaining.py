@@ -108,7 +108,7 @@ class TestExplain:
         scorer = Pipeline.choose(metrics).prepare(corpus)
         with pytest.raises(SettingError, match=r"^no metric 'c' here; there are a, b$"):
             scorer.explain("c", [], [])
-        with pytest.raises(SettingError, match=r"^b cannot explain its scores; leave it out$"):
+        with pytest.raises(SettingError, match=r"^b cannot explain its scores; remove it$"):
             scorer.explain("b", [], [])
         assert scorer.explain("a", [], []) == []
 

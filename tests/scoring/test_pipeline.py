@@ -48,9 +48,9 @@ def test_functions_take_a_pipeline_in_place_of_metrics(example: Example) -> None
 
 def test_other_settings_beside_a_pipeline_are_refused() -> None:
     pipeline = Pipeline.choose("rouge-l")
-    with pytest.raises(SettingError, match="a Pipeline has all settings"):
+    with pytest.raises(SettingError, match="a Pipeline contains all settings"):
         cidery.score(ONE, REFERENCES, pipeline, tokenizer="words")
-    with pytest.raises(SettingError, match="a Pipeline has all settings"):
+    with pytest.raises(SettingError, match="a Pipeline contains all settings"):
         cidery.score(ONE, REFERENCES, pipeline, threads=2)
 
 

@@ -80,7 +80,7 @@ def test_all_segmenters_of_a_language() -> None:
 def test_wrong_settings() -> None:
     with pytest.raises(SettingError, match='pass it too, such as language="zh"'):
         cidery.score(CHINESE, CHINESE_REFERENCES, segmenters="all")
-    with pytest.raises(SettingError, match="leave out by"):
+    with pytest.raises(SettingError, match="remove by"):
         cidery.score(CHINESE, CHINESE_REFERENCES, segmenters=["char"], by="length")
     with pytest.raises(SettingError, match="no segmenters were named"):
         cidery.score(CHINESE, CHINESE_REFERENCES, segmenters=[])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -27,6 +26,7 @@ from cidery.runtime import current_progress
 from cidery.scoring import Pipeline, Scorer
 from cidery.statistics import Floats
 from cidery.tables import without_nan
+from cidery.text import classify_scripts, split_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -702,14 +702,6 @@ def _find_lengths_problem(found: _Inspection) -> Iterator[Finding]:
 # -- languages ------------------------------------------------------------------------------------
 
 
-def _find_script(text: str) -> str:
-    """Return the most frequent script: the first word of the letters' Unicode names."""
-    counts = Counter(
-        unicodedata.name(sign, "?").split(" ", 1)[0] for sign in text if sign.isalpha()
-    )
-    return counts.most_common(1)[0][0] if counts else ""
-
-
 _SCRIPT_SHARE = 0.05
 _UNKNOWN_SHARE = 0.5
 
@@ -723,8 +715,8 @@ def _find_scripts_problem(found: _Inspection) -> Iterator[Finding]:
     for noun, name, texts in sides:
         others = [
             (i, script)
-            for i, text in enumerate(texts)
-            if not text.isascii() and (script := _find_script(text)) not in ("LATIN", "")
+            for i, script in enumerate(classify_scripts(texts))
+            if script not in ("Latin", None)
         ]
         if len(others) < max(1, _SCRIPT_SHARE * len(texts)):
             continue
@@ -732,26 +724,20 @@ def _find_scripts_problem(found: _Inspection) -> Iterator[Finding]:
         by_words = Engine(
             replace(
                 data,
-                rows=[" ".join(_tokenize(row)) for row in data.rows],
-                references=[" ".join(_tokenize(row)) for row in data.references],
+                rows=[" ".join(split_words(row)) for row in data.rows],
+                references=[" ".join(split_words(row)) for row in data.references],
             )
         ).run(AuditPipeline(splitter="split"), "cider-d")
         yield Finding(
             f"unknown-script-in-{noun}",
             f"{len(others):,} of {len(texts):,} {noun} of {name} are written in a script "
-            f"({script.title()}) that the Penn Treebank tokenizer does not support.",
+            f"({script}) that the Penn Treebank tokenizer does not support.",
             len(others),
             tuple(_shorten(texts[i]) for i, _ in others[:_EXAMPLES]),
             by_words - found.score,
             "Score with --language, such as --language zh, or with --tokenizer words.",
         )
         return
-
-
-def _tokenize(text: str) -> list[str]:
-    from cidery.text import split_words
-
-    return split_words(text)
 
 
 def _find_languages_problem(found: _Inspection) -> Iterator[Finding]:

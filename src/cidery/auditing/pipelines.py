@@ -519,8 +519,8 @@ class Group:
     def _measure_in_batches(self, side: _Candidates, metric: Metric, size: int) -> Floats:
         """Return rows with document frequencies of each batch.
 
-        TokenIds of different batches are made different words, so that one index counts all batches
-        apart; the last batch, if smaller, has an index of its own.
+        Words of different batches get different ids, so that one index counts every batch
+        separately; the last batch, if smaller, has its own index.
         """
         key = (metric, "batches", size, id(side))
         if key in self._rows:

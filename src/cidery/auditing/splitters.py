@@ -1,6 +1,6 @@
 """Splitters: tokenization as other evaluation code does it.
 
-Most split each piece between blanks by itself, so that every distinct piece is split once
+Most split each piece between blanks independently, so that every distinct piece is split once
 (`PieceSplitter`). A few preprocess whole captions.
 """
 

@@ -146,7 +146,7 @@ def check_references(image: Hashable, references: Any) -> None:
             f"gts: image {image!r} has {_shorten(references)}, expected a list of references"
         )
     if not references:
-        raise MismatchError(f"gts: image {image!r} has no references; leave it out of gts and res")
+        raise MismatchError(f"gts: image {image!r} has no references; remove it from gts and res")
 
 
 def only_caption(image: Hashable, captions: Any) -> str:

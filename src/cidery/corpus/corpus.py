@@ -81,7 +81,7 @@ class Corpus:
                 captions, or `(id, caption)` tuples.
             references: id -> captions, or a list of lists of captions.
             missing: `"error"` raises a `MismatchError` for images without candidates or
-                references; `"skip"` leaves them out.
+                references; `"skip"` ignores them.
             candidates_name: Name of the candidates in messages, for instance their file.
             references_name: Name of the references in messages.
         """

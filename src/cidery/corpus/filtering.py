@@ -32,7 +32,7 @@ def filter_references(
         references: id -> captions, or a list of lists.
         max_words: keep images whose longest reference has at most so many words
             (#PraCegoVer 10 Words, 20 Words).
-        outer_quartiles: leave out images whose longest reference is between the first and the
+        outer_quartiles: exclude images whose longest reference is between the first and the
             third quartile of such lengths, both included (MS COCO - Subset): lengths vary more.
         single: keep one reference of each image: the longest, of equally long ones the first
             (MS COCO - Subset, single reference), or the first.

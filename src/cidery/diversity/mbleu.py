@@ -22,7 +22,7 @@ from cidery.text import SPLIT
 class MBleu(Measure):
     """1 - mBLEU, where mBLEU is the n-gram overlap of each caption with the others; in [0, 1].
 
-    mBLEU_n = 1/m Σ_i BLEU_n(c_i, C without c_i), with BLEU of the caption by itself: Wang and Chan
+    mBLEU_n = 1/m Σ_i BLEU_n(c_i, C without c_i), with sentence BLEU: Wang and Chan
     2019, equation (4). Captions of fewer than n words are scored by the orders that they have.
 
     ```python

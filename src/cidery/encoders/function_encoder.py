@@ -68,7 +68,7 @@ class FunctionEncoder(Encoder):
     ) -> TokenStates:
         """Return words and states; a function has no layers."""
         if layer is not None:
-            raise SettingError(f"{self.name} is a function and has no layers; leave out layer")
+            raise SettingError(f"{self.name} is a function and has no layers; remove layer")
         distinct, places = number_distinct(captions)
         found = self._read_words(distinct, self._call(distinct))
         words = [word for one, _ in found for word in one]

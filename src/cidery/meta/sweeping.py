@@ -86,7 +86,7 @@ class Sweep(Tabular):
             low, high = self.equivalent_range
             found.append(
                 f"{self.setting} from {low:.3g} to {high:.3g} reaches the 95 % interval of the "
-                "best: these data do not tell them apart"
+                "best: no difference was found on these data"
             )
         found.append(
             "the best value was chosen on the data that it is judged by: check it on others"

@@ -251,7 +251,7 @@ def compare(
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric and, with `by`, every slice.
 
-    Arguments are those of `score`, and of the resampling. `missing="skip"` leaves out images that a
+    Arguments are those of `score`, and of the resampling. `missing="skip"` ignores images that a
     system does not describe. With `why`, `differences` has the n-grams (CIDEr), tuples (SPICE) or,
     without such a metric, words, and the images on which two systems differ most. With
     `segmenters`, a difference whose sign depends on the segmenter has p = 1.

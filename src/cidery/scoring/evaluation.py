@@ -42,16 +42,16 @@ def score(
         metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
             `f(candidate, references) -> float`, a dict of labels to these, or a `Pipeline`.
             Default: BLEU 1-4, ROUGE-L, CIDEr-D and CIDEr-R.
-        missing: `"skip"` leaves out images without candidates or without references, from the
-            document frequencies of `"references"` too.
+        missing: `"skip"` ignores images without candidates or without references, also in the
+            document frequencies of `"references"`.
         segmenters: other tokenizers to score with too, as `table.by_segmenter`: names, or `"all"`
             for those of the language that are installed; not together with `by`.
-        by: slices to score apart, as `table.slices`: id -> slice or list of slices, a list in the
+        by: slices to score, as `table.slices`: id -> slice or list of slices, a list in the
             references' order, a file (`"domains.csv"`, `"annotations.json:domain"`), `"length"`
             (quartiles of the references' words; `"length:8,12"` has these edges) or `"references"`
             (number of references of an image).
-        slices: `"whole"`: a slice has the scores that its captions have in the whole set;
-            `"separate"`: each slice is scored by itself, with its own document frequencies.
+        slices: `"whole"`: captions have the scores of the whole set; `"separate"`: each slice is
+            scored separately, with its own document frequencies.
         candidates_name: name of the candidates in messages, for instance their file.
         references_name: name of the references in messages.
         by_name: name of the slices in tables and messages.

@@ -123,7 +123,7 @@ class Pipeline:
         if isinstance(metrics, Pipeline):
             others = (preset, tokenizer, language, frequencies, faithful)
             if threads or any(setting is not None for setting in others):
-                raise SettingError("a Pipeline has all settings; leave out the others")
+                raise SettingError("a Pipeline contains all settings; remove the others")
             return metrics
         chosen = get_metrics(metrics, faithful, language, preset)
         return cls(

@@ -98,7 +98,7 @@ class Scorer:
             if label not in self.metrics:
                 raise SettingError(f"no metric {label!r} here; there are {', '.join(self.metrics)}")
             if self.metrics[label].explanation_unit is None:
-                raise SettingError(f"{label} cannot explain its scores; leave it out")
+                raise SettingError(f"{label} cannot explain its scores; remove it")
         if not candidates:
             return {label: [] for label in chosen}
         tokenized = self.tokenize(candidates, images)

@@ -32,7 +32,7 @@ def choose_segmenters(
     if segmenters is None:
         return []
     if by is not None:
-        raise SettingError("segmenters are compared on all images: leave out by (--by)")
+        raise SettingError("segmenters are compared on all images; remove by (--by)")
     if segmenters == "all":
         if language is None:
             raise SettingError(

@@ -38,15 +38,15 @@ def plan_images(
     ```
 
     Args:
-        difference: the smallest that is to be found.
+        difference: smallest difference to detect.
         spread: standard deviation, over images, of the difference between two systems' answers.
-        correlation: of these differences with the differences of a metric's scores; 0: no metric.
-        images: how many the metric scores; without a metric, how many there are to judge.
-        power: the chance to find the difference where it is there; 0.5 makes the interval reach
-            `difference` to each side.
-        confidence: of the interval that must not hold 0.
-        added: answers that draw the interval to its middle: 4 for shares, see `estimate_contrast`.
-        reach: how far apart answers can lie; below `reach / (images + 2)` no error is believed.
+        correlation: correlation of these differences with those of a metric's scores; 0: no metric.
+        images: number of images with metric scores; without a metric, number of images to judge.
+        power: probability of detecting the difference; with 0.5, the interval has a half-width of
+            `difference`.
+        confidence: confidence of the interval that must exclude 0.
+        added: pseudo-answers at the center of the scale: 4 for shares, see `estimate_contrast`.
+        reach: range of the answers; standard errors are at least `reach / (images + 2)`.
     """
     if not 0 < difference < math.inf:
         raise SettingError(f"difference must be positive, not {difference:g}")

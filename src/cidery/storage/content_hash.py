@@ -29,6 +29,8 @@ from typing import Any
 
 import numpy as np
 
+from cidery import _native
+
 _CHUNK = 1 << 20
 _IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _DEVELOPMENT = re.compile(r"extra == .(check|coverage|docs|test|server|lab|plots|report)")
@@ -82,8 +84,9 @@ def hash_path(path: str | os.PathLike[str]) -> str:
 
 @lru_cache(maxsize=1)
 def hash_library() -> str:
-    """Return the SHA-256 of cidery's own code and data."""
-    return hash_path(Path(__file__).parents[1])
+    """Return the SHA-256 of cidery's own code and data; an editable install has two folders."""
+    native = hash_path(str(_native.__file__))
+    return _digest(hash_path(Path(__file__).parents[1]), native).hex()
 
 
 @lru_cache(maxsize=1)

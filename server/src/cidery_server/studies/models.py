@@ -351,7 +351,7 @@ class Study(models.Model):
 
     @property
     def has_rules(self) -> bool:
-        """True if some answers do not count by themselves."""
+        """True if rules exclude some answers automatically."""
         return bool(self.fewest_seconds) or self.fewest_checks_right is not None
 
     @property

@@ -182,6 +182,6 @@ class _PreparedChair(Prepared):
 def _find_annotated(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:
     if references.images is None:
         raise SettingError(
-            "instances= needs image ids, and these captions have none; leave out instances="
+            "instances= needs image ids, and these captions have none; remove instances="
         )
     return [instances.find(image) for image in references.images]
