@@ -83,7 +83,7 @@ def test_problems_are_found(tool: ModuleType) -> None:
         for problem in tool.find_problems(page.replace("6.808 s", "9 s"), "README.md")
         if "figure" in problem
     ]
-    assert figure == "README.md does not have the figure '14.79 s' of meteor"
+    assert figure == "README.md does not have the figure '6.808 s' of meteor"
 
 
 def test_a_run_is_recorded(tmp_path: Path) -> None:
