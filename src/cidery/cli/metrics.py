@@ -134,11 +134,13 @@ def _explain(metric: Metric) -> str:
 
 def _modes(metric: Metric) -> list[str]:
     """Return its values of `faithful`, the default first."""
-    default = metric.settings().get("faithful")
-    if default is None:
+    from cidery.metrics.settings import list_choices
+
+    modes = list_choices(metric, "faithful")
+    if not modes:
         follows = "coco" if metric.name in COCO_ONLY else "paper"
         return [follows] if metric.paper else []
-    return sorted(("coco", "paper"), key=lambda mode: mode != default)
+    return sorted(modes, key=lambda mode: mode != getattr(metric, "faithful", None))
 
 
 def _needs(metric: Metric) -> str:

@@ -244,6 +244,12 @@ class Ratings(_Fingerprinted):
         rows, ratings = self.questions[question]
         return replace(self, rows=rows, ratings=ratings)
 
+    def average(self) -> Ratings:
+        """Return one rating for each rated caption, the mean of its ratings."""
+        rows, places = np.unique(self.rows, return_inverse=True)
+        means = np.bincount(places, self.ratings) / np.bincount(places)
+        return replace(self, rows=rows, ratings=means, questions={})
+
     def take_captions(self, captions: Indexes) -> Ratings:
         """Return a subset of captions, rated or not; frequencies do not change."""
         place = np.full(len(self.judged.captions), -1, np.int64)

@@ -18,6 +18,10 @@ MACHINES = "MM"
 def select_judgments(dataset: Dataset, settings: Settings) -> Dataset:
     """Return the selected, judged part of a data set."""
     dataset = _drop_unjudged(select_items(dataset, settings))
+    if settings.mean_ratings:
+        if not isinstance(dataset, Ratings):
+            raise SettingError(f"{dataset.name} has no ratings of captions")
+        dataset = dataset.average()
     if settings.sample is not None and not isinstance(dataset, Systems):
         count = min(settings.sample, len(dataset))
         drawn = np.random.default_rng(settings.seed).permutation(len(dataset))[:count]

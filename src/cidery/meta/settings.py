@@ -63,6 +63,10 @@ class Settings:
         ),
     ] = None
     concatenate: Annotated[bool, Help("Join the references of an image into one text.")] = False
+    mean_ratings: Annotated[
+        bool,
+        Help("Use the mean of a caption's ratings as one rating, instead of single ratings."),
+    ] = False
     undecided: Annotated[
         Undecided,
         Help("Pairs with equal scores count as wrong, as half right, or are dropped (drop)."),

@@ -11,7 +11,13 @@ from cidery.metrics.base import Metric
 from cidery.metrics.function import CaptionFunction, FunctionMetric, find_module
 from cidery.metrics.presets import get_preset
 from cidery.metrics.registry import FAMILIES, METRICS
-from cidery.metrics.settings import Faithful, format_setting, parse_settings, split_settings
+from cidery.metrics.settings import (
+    Faithful,
+    format_setting,
+    list_choices,
+    parse_settings,
+    split_settings,
+)
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
 from cidery.text import Language, get_language
 
@@ -90,6 +96,9 @@ class _Common:
     def choose(self, metric: Metric) -> dict[str, Any]:
         """Return those that a metric has."""
         settings: dict[str, Any] = {} if self.faithful is None else {"faithful": self.faithful}
+        modes = list_choices(metric, "faithful")
+        if modes and self.faithful not in modes:
+            settings = {}
         if self.language is not None:
             settings |= metric.language_settings(self.language)
         known = {f.name for f in dataclasses.fields(metric) if f.init}

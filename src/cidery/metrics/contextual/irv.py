@@ -6,20 +6,23 @@ combined into one caption without repetition, and stop words are ignored.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from cidery.encoders import TokenStates, choose_beta
+from cidery.files import read_text
 from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.word_vectors import CaptionWords
 from cidery.metrics.explanations import Contributions, Span, make_spans, split_loss
-from cidery.metrics.settings import Interval, require_choice
+from cidery.metrics.settings import Interval, require
 from cidery.runtime import Workspace
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, Language, TokenizedCaptions, TokenSpan, locate_words
@@ -131,21 +134,35 @@ class _Settings(Metric):
     seed: int | None = 0
     """Seed of the order in which references are combined, independent of their given order; None:
     the given order."""
-    stop_words: str | None = "english"
-    """Language of the stop words that `remove` ignores; None: punctuation only."""
+    stop_words: str | tuple[str, ...] | None = "english"
+    """Stop words that `remove` ignores: a language, a text file with one word per line, or the
+    words; None: punctuation only."""
 
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
     explanation_unit = "word"
 
     @property
     def needs(self) -> Needs:
-        """Requirements; with `idf`, all references."""
-        return replace(super().needs, all_references=self.idf)
+        """Requirements: the file of stop words, and with `idf` all references."""
+        needs = super().needs
+        own = {"stop_words": self._stop_word_file} if self._stop_word_file else {}
+        return replace(needs, files={**needs.files, **own}, all_references=self.idf)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.stop_words is not None:
-            require_choice("stop_words", self.stop_words, tuple(STOP_WORDS))
+        if isinstance(self.stop_words, os.PathLike):
+            object.__setattr__(self, "stop_words", os.fspath(self.stop_words))
+        given = self.stop_words
+        require(
+            not isinstance(given, str) or given in STOP_WORDS or _is_file_name(given),
+            f"stop_words must be one of {', '.join(STOP_WORDS)}, or a file such as stop_words.txt, "
+            f"not {given!r}",
+        )
+
+    @property
+    def _stop_word_file(self) -> str | None:
+        given = self.stop_words
+        return given if isinstance(given, str) and given not in STOP_WORDS else None
 
     @classmethod
     def language_settings(cls, language: Language) -> dict[str, Any]:
@@ -157,14 +174,40 @@ class _Settings(Metric):
         settings = super().settings()
         if self.stop_words == "english":
             del settings["stop_words"]
+        elif isinstance(self.stop_words, tuple):
+            settings["stop_words"] = _digest(self.listed)
         return settings
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the stop words of a file."""
+        found = super().data_settings()
+        return found | ({"stop_words": _digest(self.listed)} if self._stop_word_file else {})
+
+    @property
+    def listed(self) -> frozenset[str]:
+        """Stop words without punctuation."""
+        if self._stop_word_file:
+            return frozenset(read_text(self._stop_word_file)[1].split())
+        if isinstance(self.stop_words, str):
+            return STOP_WORDS[self.stop_words]
+        return frozenset(self.stop_words or ())
 
     @property
     def stopped(self) -> frozenset[str]:
         """Stop words and punctuation."""
-        words = STOP_WORDS[self.stop_words] if self.stop_words else frozenset()
         others = frozenset() if self.stop_words == "english" else _OTHER_PUNCTUATION
-        return _PUNCTUATION | others | words
+        return _PUNCTUATION | others | self.listed
+
+
+def _is_file_name(text: str) -> bool:
+    path = Path(text)
+    return bool(path.suffix) or path.name != text
+
+
+def _digest(words: frozenset[str]) -> str:
+    import hashlib
+
+    return hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,24 +215,64 @@ class IrvUnigram(_Settings):
     """Recall of the words of all references, combined without repetition; in [0, 1].
 
     The unigram baseline of Yi, Deng and Hu, ACL 2020, section 4.3: equations (1) to (6) with words
-    that are equal or not in place of cosines. It needs no model.
+    that are equal or not in place of cosines. It needs no model. `faithful="code"` counts each word
+    of the references once, as the authors' code does.
 
     ```python
     cidery.score(candidates, references, metrics=[IrvUnigram(), IrvUnigram(over="max")])
     ```
     """
 
+    faithful: Literal["paper", "code"] = "paper"
+    """`code`: the score is the share of the references' distinct words that the candidate has.
+    Words of `stop_words` do not count; punctuation does. Without other words, the score is 0."""
+
     name = "irv-unigram"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(
+            self.faithful == "paper" or (self.over == "combine" and self.remove),
+            "the authors' code combines references and removes stop words; "
+            'pass faithful="paper" to change over or remove',
+        )
+
+    @property
+    def needs(self) -> Needs:
+        """Requirements; with `idf`, which the authors' code does not use, all references."""
+        return replace(super().needs, all_references=self.idf and self.faithful == "paper")
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings that scores depend on, without `faithful` if it is `paper`."""
+        settings = super().settings()
+        if self.faithful == "paper":
+            del settings["faithful"]
+            return settings
+        return {key: settings[key] for key in ("faithful", "stop_words") if key in settings}
+
+    @property
+    def stopped(self) -> frozenset[str]:
+        """Stop words, and punctuation if `faithful` is `paper`."""
+        return self.listed if self.faithful == "code" else super().stopped
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Combine each image's references."""
         words = references.captions.captions.vocabulary()
         known = {word: number for number, word in enumerate(words)}
+        stopped = self.stopped
 
         def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:  # noqa: ARG001
-            return _read_words(captions, known, self.stopped)
+            return _read_words(captions, known, stopped)
 
-        return _prepare(self, 0.0, references, read, work)
+        if self.faithful == "paper":
+            return _prepare(self, 0.0, references, read, work)
+        table = read(references.captions, work)
+        targets = [
+            [_list_distinct(table, range(begin, end))]
+            for begin, end in pairwise(references.image_offsets.tolist())
+        ]
+        weights = np.ones(len(table.ids))
+        return _PreparedIrv(self, 0.0, table, weights, targets, references.image_offsets, read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,16 +294,16 @@ class Irv(_Settings, ByToken):
 
     def data_settings(self) -> dict[str, str]:
         """Return the digest of the encoder, the layer and β."""
-        return ByToken.data_settings(self) | {
+        return super().data_settings() | {
             "beta": f"{choose_beta(self.open_encoder(), self.beta):g}"
         }
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references and combine each image's."""
-        encoder = self.open_encoder()
+        encoder, stopped = self.open_encoder(), self.stopped
 
         def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:
-            return _read_states(self.read_tokens(encoder, captions, work), self.stopped)
+            return _read_states(self.read_tokens(encoder, captions, work), stopped)
 
         return _prepare(self, choose_beta(encoder, self.beta), references, read, work)
 
@@ -261,6 +344,15 @@ def _read_states(tokens: TokenStates, empty: frozenset[str]) -> TokenTable:
         return [words.places[word] for word in words.of_tokens if word is not None]
 
     return TokenTable(tokens.ids, np.isin(tokens.ids, stopped), groups, tokens.states, find_places)
+
+
+def _list_distinct(table: TokenTable, captions: range) -> NDArray[np.int64]:
+    """Return the first token of each word of the captions that is no stop word, in order."""
+    tokens = np.concatenate([table.captions[caption] for caption in captions])
+    tokens = tokens[~table.stopped[tokens]]
+    _, first = np.unique(table.ids[tokens], return_index=True)
+    distinct: NDArray[np.int64] = tokens[np.sort(first)]
+    return distinct
 
 
 def _prepare(
