@@ -22,8 +22,9 @@ FILES = (
     "ref-pac-s:model=secrets,images=pictures",
     "chair-recall:instances=secrets.json",
     "spice:parser=../secrets",
+    "irv-unigram:stop_words=secrets.txt",
 )
-NO_FILES = frozenset({"device", "prompt", "parser", "stop_words", "language", "stemmer"})
+NO_FILES = frozenset({"device", "prompt", "parser", "language", "stemmer"})
 """Settings in words that open nothing: names of what is installed, and text."""
 
 

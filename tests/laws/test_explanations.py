@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cidery.corpus import Corpus
-from cidery.metrics import METRICS
 from cidery.metrics.explanations import Explanation, Span
 from cidery.scoring.pipeline import Pipeline
+from laws.test_laws import METRICS
 from support.captions import at_most
 from support.markers import mark_metrics
 

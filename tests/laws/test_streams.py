@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cidery.errors import SettingError
-from cidery.metrics import METRICS
-from laws.test_laws import NAMES, any_caption
+from laws.test_laws import METRICS, NAMES, any_caption
 from support.captions import at_most
 from support.example import Example
 from support.markers import mark_metrics

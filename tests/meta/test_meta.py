@@ -296,6 +296,30 @@ def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
         meta.evaluate(pascal, WORDS, references=3, draw="own")
 
 
+def test_mean_ratings(tmp_path: Path, pairs: meta.Pairs) -> None:
+    from scipy.stats import kendalltau
+
+    captions = ["a dog runs", "a dog", "a cat", "dog runs on sand", "the sand", "runs"]
+    ratings = [[4, 3, 4], [2], [1, 1, 2], [4, 1], [2, 3], [1, 4, 4, 4]]
+    lines = [
+        {"image": "x", "references": ["a dog runs on the sand"], "caption": text, "ratings": given}
+        for text, given in zip(captions, ratings, strict=True)
+    ]
+    path = write_lines(tmp_path / "r.jsonl", lines)
+    dataset = meta.read_dataset("judgments", path)
+    how: Any = {"mean_ratings": True, "resamples": 0}
+    found = meta.evaluate(dataset, "rouge-l", **how).results
+    assert list(found) == ["rouge-l"]  # one rating each: no agreement of people
+    scores = cidery.score(captions, [["a dog runs on the sand"]] * 6, "rouge-l").each["rouge-l"]
+    expected = kendalltau(scores, [np.mean(given) for given in ratings]).statistic
+    assert found["rouge-l"]["tau_b"] == pytest.approx(expected, abs=1e-12)
+    assert found["rouge-l"]["ratings"] == 6
+    single = meta.evaluate(dataset, "rouge-l", resamples=0).results["rouge-l"]
+    assert single["ratings"] == 15 and single["tau_b"] != pytest.approx(expected)
+    with pytest.raises(SettingError, match="^judgments has no ratings of captions$"):
+        meta.evaluate(pairs, "rouge-l", mean_ratings=True)
+
+
 def test_concatenated_references(pairs: meta.Pairs) -> None:
     joined = pairs.judged.concatenate()
     assert joined.references[0] == [" ".join(pairs.judged.references[0])]

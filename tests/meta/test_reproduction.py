@@ -143,6 +143,8 @@ def check_verdicts(found: Reproduction) -> None:
         # 94.1 came of the original's parser.
         one_that_differs = line.metric == "spice" and line.published == 94.1
         assert line.verdict in ("not computed", "differs" if one_that_differs else "same")
+    unigrams = by_what["flickr8k-expert, unigram version: tau_b", "irv-unigram"]
+    assert unigrams.verdict == "same" and unigrams.computed == pytest.approx(47.0807, abs=1e-4)
     assert sum(found.count_verdicts().values()) == len(found.lines)
 
 

@@ -61,6 +61,7 @@ CHANGES: dict[str, Any] = {
     "references": 2,
     "draw": "first",
     "concatenate": True,
+    "mean_ratings": True,
     "undecided": "half",
     "kind": "HC",
     "question": "recall",
@@ -79,12 +80,13 @@ CHANGES: dict[str, Any] = {
 
 
 NEEDED: dict[str, dict[str, Any]] = {
+    "mean_ratings": {"question": "recall"},  # which has two ratings of a caption
     "draw": {"references": 2},
     "reference_counts": {"protocol": "references"},
     "draws": {"protocol": "references", "reference_counts": (1,)},
 }
 """What else must be set for a change to matter."""
-OF_RATINGS = ("question", "system", "without_system")
+OF_RATINGS = ("mean_ratings", "question", "system", "without_system")
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")

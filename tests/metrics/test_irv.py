@@ -16,6 +16,7 @@ from cidery.encoders import Encoder, choose_beta, get_encoder
 from cidery.errors import SettingError
 from cidery.meta.scoring import CaptionScorer
 from cidery.metrics.contextual.irv import TokenTable, combine, matched_recall
+from cidery.scoring.pipeline import Pipeline
 from support.example import Example
 
 CORNERS = {
@@ -152,11 +153,104 @@ def test_signature_and_settings(minilm: Encoder) -> None:
     assert get_encoder(by_hand) == get_encoder(by_hand)
 
 
-def test_flickr8k_expert_as_the_paper_scores_it(shared: Path) -> None:
-    """0.471 is published for the unigram version: τ with the mean of three ratings."""
-    from scipy.stats import kendalltau
+STOPPED = ("a", "on", ".", "A")
+EDGES: dict[str, tuple[str, list[str]]] = {
+    "repeated": ("the dog", ["the dog the dog the ball", "dog dog cat"]),
+    "capitals": ("a Dog runs", ["A Dog runs on", "the dog"]),
+    "punctuation": ("a dog , .", ["a dog , a cat .", "dogs !"]),
+    "stop words only": ("a dog", ["a", "on ."]),
+    "no match": ("zebra", ["a dog", "cats"]),
+    "empty": ("", ["a dog", "cats"]),
+    "identical": ("two dogs run", ["two dogs run"]),
+}
 
+
+def count_as_the_code(candidate: str, references: list[str], stopped: Any) -> float:
+    """Return the score of the authors' run_metric_simple.py, word by word."""
+    combined: list[str] = []
+    for reference in references:
+        combined += [w for w in dict.fromkeys(reference.split()) if w not in combined]
+    content = [word for word in combined if word not in stopped]
+    found = [word for word in candidate.split() if word not in stopped]
+    return sum(word in found for word in content) / len(content) if content else 0.0
+
+
+def test_the_authors_code_counts_words_once(example: Example, tmp_path: Path) -> None:
+    candidates = {name: candidate for name, (candidate, _) in EDGES.items()} | example.system_a
+    references = {name: group for name, (_, group) in EDGES.items()} | example.references
+    file = tmp_path / "stop.txt"
+    file.write_text("\n".join([*STOPPED, "a"]))
+    tables = [
+        cidery.score(candidates, references, metrics=[metric], tokenizer="whitespace")
+        for metric in (
+            IrvUnigram(faithful="code", stop_words=STOPPED),
+            IrvUnigram(faithful="code", stop_words=str(file)),
+            IrvUnigram(faithful="code", stop_words=file, idf=False, seed=3),  # type: ignore[arg-type]
+        )
+    ]
+    expected = [
+        count_as_the_code(candidates[image], list(references[image]), STOPPED)
+        for image in tables[0].ids
+    ]
+    assert 0 in expected and 1 in expected
+    for table in tables:
+        assert table.each["irv-unigram"].tolist() == expected
+        assert table.signatures == tables[0].signatures
+    assert (
+        tables[0]
+        .signatures["irv-unigram"]
+        .startswith("irv-unigram|faithful:code|stop_words:865e0287061f|refs:")
+    )
+
+
+def test_settings_of_the_authors_code(tmp_path: Path) -> None:
+    metric = IrvUnigram(faithful="code")
+    assert metric.settings() == {"faithful": "code"}
+    assert not metric.needs.all_references and IrvUnigram().needs.all_references
+    assert "faithful" not in IrvUnigram().settings()
+    for settings in ({"over": "max"}, {"remove": False}):
+        with pytest.raises(SettingError, match="^the authors' code combines references"):
+            IrvUnigram(faithful="code", **settings)
+    # The option for all metrics is of coco-caption and of papers.
+    for mode in ("coco", "paper"):
+        named = cidery.metrics.get_metrics(["irv-unigram", "rouge-l"], faithful=mode)
+        assert named["irv-unigram"] == IrvUnigram()
+        assert named["rouge-l"] == cidery.RougeL(faithful=mode)
+
+
+def test_stop_words_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "stop words.txt"
+    file.write_text("dog\nran\n", encoding="utf-8")
+    captions: Any = {"x": "a dog ran."}, {"x": ["a dog ran far .", "far"]}
+    metric = IrvUnigram(stop_words=str(file))
+    table = cidery.score(*captions, metrics=[metric], tokenizer="whitespace")
+    # a, far, far: punctuation never counts in the paper's mode.
+    assert table.corpus["irv-unigram"] == pytest.approx(1 / 2)
+    assert metric.needs.files == {"stop_words": str(file)}
+    changed = table.signatures["irv-unigram"]
+    file.write_text("dog\n", encoding="utf-8")
+    table = cidery.score(*captions, metrics=[metric], tokenizer="whitespace")
+    assert table.signatures["irv-unigram"] != changed
+    with pytest.raises(FileNotFoundError, match="none.txt"):
+        cidery.score(*captions, metrics=[IrvUnigram(stop_words="none.txt")])
+
+
+def test_flickr8k_expert_as_the_paper_scores_it(shared: Path) -> None:
+    """0.471 is published for the unigram version: τ-b with the mean of three ratings."""
     dataset = meta.read_dataset("flickr8k-expert", shared / "data")
-    ratings = dataset.ratings.reshape(-1, 3).mean(axis=1)
-    scores = CaptionScorer().score(dataset.judged, {"": IrvUnigram()}).each[""]
-    assert kendalltau(scores, ratings).statistic == pytest.approx(0.4816, abs=5e-4)
+    how: Any = {"mean_ratings": True, "resamples": 0}
+    found = meta.evaluate(dataset, "irv-unigram", **how).results["irv-unigram"]
+    assert found["tau_b"] == pytest.approx(0.4816, abs=5e-5)
+    file = shared / "data" / "irv" / "stop_word_list.txt"
+    metric = IrvUnigram(faithful="code", stop_words=str(file))
+    agreement = meta.evaluate(dataset, metric, tokenizer="whitespace", **how)
+    assert agreement.results["irv-unigram"]["tau_b"] == pytest.approx(0.470807262254, abs=1e-12)
+
+    stopped = {*file.read_text().split()}
+    judged = dataset.judged  # type: ignore[union-attr]
+    expected = [
+        count_as_the_code(caption, list(judged.references[document]), stopped)
+        for caption, document in zip(judged.captions, judged.documents.tolist(), strict=True)
+    ]
+    scorer = CaptionScorer(Pipeline.choose(tokenizer="whitespace"))
+    assert scorer.score(judged, {"": metric}).each[""].tolist() == expected

@@ -17,7 +17,7 @@ from cidery.errors import (
     SettingError,
     UnreliableWarning,
 )
-from cidery.metrics import METRICS
+from laws.test_laws import METRICS
 from support.example import Example
 from support.markers import MODEL_EXTRAS, mark_extra
 from support.token_ids import BOS, EOS, PAD, as_ids, vocabulary_of

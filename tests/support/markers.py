@@ -77,7 +77,8 @@ def mark_extra(extra: str | None) -> list[pytest.MarkDecorator]:
 
 def mark_metrics(names: Iterable[str]) -> list[Any]:
     """Return metric names as parameters of a test, each with the markers of its extra."""
-    return [pytest.param(name, marks=mark_extra(METRICS[name].needs.extra)) for name in names]
+    extras = {name: METRICS[name.partition(":")[0]].needs.extra for name in names}
+    return [pytest.param(name, marks=mark_extra(extra)) for name, extra in extras.items()]
 
 
 def skip_without_extras(item: pytest.Item) -> None:

@@ -15,11 +15,11 @@ from cidery.corpus import Corpus
 from cidery.errors import CideryError, UnreliableWarning
 from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate
-from cidery.meta.judgments import Pairs
+from cidery.meta.judgments import Pairs, Ratings
 from cidery.meta.protocols.base import HUMAN
 from cidery.meta.reproduction.published import FIRST_48, ComparedValue
 from cidery.meta.scoring import CaptionScorer
-from cidery.metrics import METRICS, get_metrics
+from cidery.metrics import METRICS, IrvUnigram, get_metrics
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Correlation, Floats
 
@@ -234,6 +234,33 @@ def compare_curves(dataset: Pairs, path: Path, **settings: Any) -> Iterator[Comp
                     note,
                     "another question" if another else "",
                 )
+
+
+def compare_word_recall(dataset: Ratings, path: Path, **settings: Any) -> Iterator[ComparedValue]:
+    """Variance, Table 3: the unigram version, if the authors' list of stop words is there."""
+    try:
+        (stop_words,) = locate(path, "stop_word_list.txt", folder="irv")
+    except CideryError:
+        return
+    metric = IrvUnigram(faithful="code", stop_words=str(stop_words))
+    how: dict[str, Any] = {"tokenizer": "whitespace", "mean_ratings": True, "resamples": 0}
+    found = evaluate(dataset, {"irv-unigram": metric}, **how, **settings).results
+    published, note = {
+        "flickr8k-expert": (47.1, "As the authors' code, with their stop words"),
+        "composite": (
+            42.0,
+            "As the authors' code, with their stop words; captions of this copy of COMPOSITE are "
+            "in lower case",
+        ),
+    }[dataset.name]
+    yield ComparedValue(
+        "Variance, Table 3",
+        f"{dataset.name}, unigram version: tau_b",
+        "irv-unigram",
+        published,
+        100 * found["irv-unigram"]["tau_b"],
+        note,
+    )
 
 
 def _shorten(dataset: Pairs, count: int) -> Pairs:

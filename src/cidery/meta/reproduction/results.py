@@ -21,6 +21,7 @@ from cidery.meta.reproduction.comparisons import (
     compare_disagreement,
     compare_triplets,
     compare_unigrams,
+    compare_word_recall,
     rank_sentences,
 )
 from cidery.meta.reproduction.published import (
@@ -155,6 +156,10 @@ def _list_tasks(
     if triplets := datasets.get("cider-r-triplets"):
         compute = partial(compare_triplets, triplets, path, threads)
         found.append(("CIDEr-R, Table 3", triplets.name, compute))
+    for rated in (datasets.get("flickr8k-expert"), datasets.get("composite")):
+        if rated:
+            compute = partial(compare_word_recall, rated, path, **how)
+            found.append(("Variance, Table 3", rated.name, compute))
     for fifty in (datasets.get("pascal-50s"), datasets.get("abstract-50s")):
         if fifty:
             compute = partial(compare_curves, fifty, path, **how)

@@ -49,6 +49,9 @@ class Bleu(Metric):
     """Smoothing of captions without long matches: `add-one` adds 1 to matches and n-grams of order
     2 and up (Lin and Och 2004); `epsilon` puts 0.1 for no match, `exponential` 1/2, 1/4, … (methods
     1 and 3 of Chen and Cherry 2014)."""
+    effective_order: bool = False
+    """True: orders of which a caption has no n-grams are left out of the geometric mean, and a
+    caption without a matching word scores 0 with any smoothing: sacreBLEU's option."""
 
     paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
     explanation_unit = "word"
@@ -64,11 +67,22 @@ class Bleu(Metric):
             self.faithful == "paper" or self.smoothing == "none",
             'coco-caption does not smooth; pass faithful="paper" with a smoothing',
         )
+        require(
+            self.faithful == "paper" or not self.effective_order,
+            'coco-caption uses all orders; pass faithful="paper" with effective_order',
+        )
 
     @property
     def name(self) -> str:
         """`bleu-1` … `bleu-4`."""
         return f"bleu-{self.n}"
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings for signatures, without `effective_order` if it is not used."""
+        settings = super().settings()
+        if not self.effective_order:
+            del settings["effective_order"]
+        return settings
 
     @property
     def _rows_order(self) -> int:
@@ -100,7 +114,7 @@ class Bleu(Metric):
             score = product ** (1 / self.n)
             ratio = (length + _TINY) / (reference_length + _SMALL)
         else:
-            score = np.exp(np.mean(self._log_precisions(matches, totals), axis=-1))
+            score = np.exp(self._mean_log_precision(matches, totals))
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(reference_length > 0, length / reference_length, 1.0)
         if not self.brevity:
@@ -109,8 +123,9 @@ class Bleu(Metric):
             penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
         return np.asarray(score * penalty, np.float64)
 
-    def _log_precisions(self, matches: Floats, totals: Floats) -> Floats:
+    def _mean_log_precision(self, matches: Floats, totals: Floats) -> Floats:
         matches, totals = matches.astype(np.float64), totals.astype(np.float64)
+        some = matches[..., 0] > 0
         if self.smoothing == "add-one":
             longer = np.arange(self.n) > 0
             matches, totals = matches + longer, totals + longer
@@ -120,8 +135,11 @@ class Bleu(Metric):
             missed = (matches == 0) & (totals > 0)
             matches = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), matches)
         with np.errstate(divide="ignore", invalid="ignore"):
-            precision = np.where(totals > 0, matches / totals, 0.0)
-            return np.log(precision)
+            logarithms = np.log(np.where(totals > 0, matches / totals, 0.0))
+        if not self.effective_order:
+            return np.asarray(np.mean(logarithms, axis=-1), np.float64)
+        used = (totals > 0) | (np.arange(self.n) == 0)  # of an empty caption, the first order
+        return np.where(some, np.mean(logarithms, axis=-1, where=used), -np.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
 
 from cidery import _native
 from cidery.metrics.base import (
@@ -48,9 +50,14 @@ class PreparedOverlap(Prepared, Generic[M]):
         *arguments: Any,
         form: TokenForm = SPLIT,
         order: int = 1,
+        one_by_one: bool = False,
     ) -> Self:
-        """Index the references' n-grams; metrics with the same form and order share the index."""
-        native = work.once(make_overlap, references.groups, form, order)
+        """Index the references' n-grams; metrics with the same form and order share the index.
+
+        With `one_by_one`, candidates are compared with one reference at a time: `measure_each`.
+        """
+        groups = work.once(_split_groups, references.groups) if one_by_one else references.groups
+        native = work.once(make_overlap, groups, form, order)
         return cls(metric, references, native, form, kernel, arguments)
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
@@ -60,6 +67,38 @@ class PreparedOverlap(Prepared, Generic[M]):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, k]."""
         return work.once(_measure, self.native, self.form, self.kernel, self.arguments, candidates)
+
+    def measure_each(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return rows against each reference, float64[captions, references, k].
+
+        Where an image has fewer references than another, its last one is repeated.
+        """
+        how = self.native, self.form, self.kernel, self.arguments
+        return work.once(_measure_each, *how, self.references.groups, candidates)
+
+
+def _split_groups(work: Workspace, groups: GroupedCaptions) -> GroupedCaptions:  # noqa: ARG001
+    """Return the captions, each as a group of its own."""
+    return replace(groups, offsets=np.arange(len(groups.captions) + 1, dtype=np.uint64))
+
+
+def _measure_each(
+    work: Workspace,
+    native: _native.Overlap,
+    form: TokenForm,
+    kernel: str,
+    arguments: tuple[Any, ...],
+    groups: GroupedCaptions,
+    candidates: TokenizedCandidates,
+) -> Floats:
+    first, end = groups.offsets[candidates.images], groups.offsets[candidates.images + 1]
+    most = int((end - first).max(initial=1))
+    places = [np.minimum(first + place, end - 1).astype(np.uint32) for place in range(most)]
+    rows = [
+        _measure(work, native, form, kernel, arguments, replace(candidates, images=images))
+        for images in places
+    ]
+    return np.stack(rows, axis=1)
 
 
 def _measure(

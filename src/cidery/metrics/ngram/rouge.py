@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BETA = Interval(1e-3, 1e3)
 """Weights of recall."""
+Over: TypeAlias = Literal["separate", "max"]
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
@@ -42,11 +43,19 @@ def _f(precision: float, recall: float, beta: float) -> float:
 
 
 class _ByReference(Metric):
-    """F of the best precision and the best recall, which may be of different references."""
+    """F of the best precision and the best recall, or the best F."""
 
     explanation_unit = "word"
 
     beta: float | None
+    over: Over
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings for signatures, without `over` if it is the default."""
+        settings = super().settings()
+        if self.over == "separate":
+            del settings["over"]
+        return settings
 
     @abstractmethod
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
@@ -56,16 +65,20 @@ class _ByReference(Metric):
 @dataclass(frozen=True, eq=False)
 class _PreparedByReference(PreparedOverlap[_ByReference]):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        """Return F of the best precision and the best recall: float64[captions, 1]."""
+        """Return float64[captions, 1]: F of the best precision and recall, or the best F."""
+        beta = self.metric.beta or 0.0
+        if self.metric.over == "max":
+            each = self.measure_each(candidates, work)
+            return f_measure(each[..., 0], each[..., 1], beta).max(axis=1, keepdims=True)
         rows = super().measure(candidates, work)
-        return f_measure(rows[:, 0], rows[:, 1], self.metric.beta or 0.0)[:, None]
+        return f_measure(rows[:, 0], rows[:, 1], beta)[:, None]
 
     def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words: common words add to them, others subtract.
 
         Words in common with the reference of the best precision share the F of a precision of 1;
         the others share the difference to the score. Missing words are those of the reference of
-        the best recall.
+        the best recall. With `over="max"`, both are the reference of the best F.
         """
         from cidery.metrics.located_captions import locate_pairs
 
@@ -86,8 +99,11 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         found = [comparison for comparison in comparisons if comparison is not None]
         if len(found) < len(references):
             return Contributions(score, (), [()] * len(references), exact=False)
-        precise = max(found, key=lambda comparison: comparison.precision)
-        complete = max(found, key=lambda comparison: comparison.recall)
+        if self.metric.over == "max":
+            precise = complete = max(found, key=lambda one: _f(one.precision, one.recall, beta))
+        else:
+            precise = max(found, key=lambda comparison: comparison.precision)
+            complete = max(found, key=lambda comparison: comparison.recall)
         precision, recall = precise.precision, complete.recall
         gains = precise.candidate.gains
         values = split_score(score, _f(1.0, recall, beta), gains, precise.candidate.losses)
@@ -127,6 +143,9 @@ class RougeL(_ByReference):
     beta: Annotated[float | None, BETA] = None
     """Weight of recall relative to precision. Default: 1.2 in coco mode, 2 in paper mode."""
     faithful: Faithful = "coco"
+    over: Over = "separate"
+    """Use of several references: `separate` takes the best precision and the best recall, `max`
+    the best F, as the package rouge-score."""
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (10)-(12)"
     name = "rouge-l"
@@ -141,7 +160,10 @@ class RougeL(_ByReference):
         coco = self.faithful == "coco"
         # coco-caption's ROUGE splits at ASCII blanks only, unlike its BLEU and CIDEr.
         form = TOKENS if coco else SPLIT
-        return _PreparedByReference.build(self, references, work, "rouge_l", coco, form=form)
+        alone = self.over == "max"
+        return _PreparedByReference.build(
+            self, references, work, "rouge_l", coco, form=form, one_by_one=alone
+        )
 
     def _compare(self, words: Words, reference: Words) -> Comparison:
         from cidery.metrics.ngram.matches import Comparison, count_common, find_common
@@ -164,13 +186,18 @@ class RougeW(_ByReference):
 
     weight: Annotated[float, Interval(1, 10)] = 1.2
     beta: Annotated[float, BETA] = 2.0
+    over: Over = "separate"
+    """As in `RougeL`."""
 
     paper: ClassVar[str] = "Lin 2004"
     name = "rouge-w"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Prepare the references."""
-        return _PreparedByReference.build(self, references, work, "rouge_w", float(self.weight))
+        alone = self.over == "max"
+        return _PreparedByReference.build(
+            self, references, work, "rouge_w", float(self.weight), one_by_one=alone
+        )
 
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
         from cidery.metrics.ngram.matches import (
@@ -204,6 +231,8 @@ class RougeS(_ByReference):
     """Maximum number of words between the two (Lin's d_skip, 0 to 100); None: any number. Appendix
     VII's "distance of at most 4" can also mean 3."""
     beta: Annotated[float, BETA] = 2.0
+    over: Over = "separate"
+    """As in `RougeL`."""
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
     name = "rouge-s"
@@ -211,7 +240,8 @@ class RougeS(_ByReference):
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Prepare the references."""
         skip = -1 if self.skip is None else self.skip
-        return _PreparedByReference.build(self, references, work, "rouge_s", skip)
+        alone = self.over == "max"
+        return _PreparedByReference.build(self, references, work, "rouge_s", skip, one_by_one=alone)
 
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
         from cidery.metrics.ngram.matches import (
@@ -246,6 +276,8 @@ class RougeN(Metric):
 
     n: NgramOrder = 1
     measure: Literal["recall", "f"] = "recall"
+    over: Literal["sum", "max"] = "sum"
+    """Use of several references: `sum` adds up their n-grams, `max` takes the best score."""
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equation (9)"
     explanation_unit = "word"
@@ -262,37 +294,61 @@ class RougeN(Metric):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Prepare the references."""
-        return _PreparedRougeN.build(self, references, work, "rouge_n", self.n, order=self.n)
+        alone = self.over == "max"
+        return _PreparedRougeN.build(
+            self, references, work, "rouge_n", self.n, order=self.n, one_by_one=alone
+        )
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings for signatures, without `over` if it is the default."""
+        settings = super().settings()
+        if self.over == "sum":
+            del settings["over"]
+        return settings
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedRougeN(PreparedOverlap[RougeN]):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return recall or F: float64[captions, 1]."""
-        matches, total, length = super().measure(candidates, work).T
+        if self.metric.over == "max":
+            return self._score(self.measure_each(candidates, work)).max(axis=1, keepdims=True)
+        return self._score(super().measure(candidates, work))[:, None]
+
+    def _score(self, rows: Floats) -> Floats:
+        """Return scores of rows of (matches, the references' n-grams, the candidate's)."""
+        matches, total, length = np.moveaxis(rows, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             recall = np.where(total > 0, matches / total, 0.0)
             precision = np.where(length > 0, matches / length, 0.0)
-        is_recall = self.metric.measure == "recall"
-        return (recall if is_recall else f_measure(precision, recall, 1.0))[:, None]
+        return recall if self.metric.measure == "recall" else f_measure(precision, recall, 1.0)
 
     def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Contributions]:
         """Return the contributions of words: those in n-grams that references have too add to it.
 
-        Other words do not change the recall; with `f`, they lower the precision.
+        Other words do not change the recall; with `f`, they lower the precision. With `over="max"`,
+        only the reference of the best score counts.
         """
         from cidery.metrics.located_captions import locate_pairs
 
         scores = self.measure(candidates, work)[:, 0].tolist()
         pairs = locate_pairs(self.references, candidates, SPLIT, work)
+        best: list[int | None] = [None] * len(scores)
+        if self.metric.over == "max":
+            best = self._score(self.measure_each(candidates, work)).argmax(axis=1).tolist()
         return [
-            self._explain_one(score, candidate, references)
-            for score, (candidate, references) in zip(scores, pairs, strict=True)
+            self._explain_one(score, candidate, references, only)
+            for score, (candidate, references), only in zip(scores, pairs, best, strict=True)
         ]
 
     def _explain_one(
-        self, score: float, candidate: LocatedCaption, references: Sequence[LocatedCaption]
+        self,
+        score: float,
+        candidate: LocatedCaption,
+        references: Sequence[LocatedCaption],
+        only: int | None,
     ) -> Contributions:
+        """Return the contributions of words; `only` is the reference that counts, None: all."""
         from cidery.metrics.explanations import Contributions, describe_count, split_score
         from cidery.metrics.ngram.matches import (
             Matches,
@@ -308,7 +364,10 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
         gains, losses = [0.0] * length, [0.0] * length
         matched = total = 0
         lacking: list[Matches] = []
-        for reference in references:
+        for place, reference in enumerate(references):
+            if only not in (None, place):
+                lacking.append(Matches.count(len(reference.words), [], Counter()))
+                continue
             reference_ngrams = list_ngrams(reference.words, n)
             common = counts & count_keys(reference_ngrams)
             here = Matches.count(length, ngrams, common)
@@ -317,7 +376,7 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
             matched += common.total()
             total += len(reference_ngrams)
             lacking.append(Matches.count(len(reference.words), reference_ngrams, common))
-        precision = _divide(matched, len(ngrams) * len(references))
+        precision = _divide(matched, len(ngrams) * (len(references) if only is None else 1))
         recall = _divide(matched, total)
         ideal = lack = score
         if self.metric.measure == "f":
