@@ -305,7 +305,7 @@ def test_mean_ratings(tmp_path: Path, pairs: meta.Pairs) -> None:
         {"image": "x", "references": ["a dog runs on the sand"], "caption": text, "ratings": given}
         for text, given in zip(captions, ratings, strict=True)
     ]
-    path = write_lines(tmp_path / "r.jsonl", lines)
+    path = made.write_lines(tmp_path / "r.jsonl", lines)
     dataset = meta.read_dataset("judgments", path)
     how: Any = {"mean_ratings": True, "resamples": 0}
     found = meta.evaluate(dataset, "rouge-l", **how).results
@@ -316,7 +316,7 @@ def test_mean_ratings(tmp_path: Path, pairs: meta.Pairs) -> None:
     assert found["rouge-l"]["ratings"] == 6
     single = meta.evaluate(dataset, "rouge-l", resamples=0).results["rouge-l"]
     assert single["ratings"] == 15 and single["tau_b"] != pytest.approx(expected)
-    with pytest.raises(SettingError, match="^judgments has no ratings of captions$"):
+    with pytest.raises(SettingError, match=r"^judgments has no ratings of captions$"):
         meta.evaluate(pairs, "rouge-l", mean_ratings=True)
 
 

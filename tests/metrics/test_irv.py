@@ -209,7 +209,7 @@ def test_settings_of_the_authors_code(tmp_path: Path) -> None:
     assert not metric.needs.all_references and IrvUnigram().needs.all_references
     assert "faithful" not in IrvUnigram().settings()
     for settings in ({"over": "max"}, {"remove": False}):
-        with pytest.raises(SettingError, match="^the authors' code combines references"):
+        with pytest.raises(SettingError, match=r"^the authors' code combines references"):
             IrvUnigram(faithful="code", **settings)
     # The option for all metrics is of coco-caption and of papers.
     for mode in ("coco", "paper"):
@@ -231,7 +231,7 @@ def test_stop_words_of_a_file(tmp_path: Path) -> None:
     file.write_text("dog\n", encoding="utf-8")
     table = cidery.score(*captions, metrics=[metric], tokenizer="whitespace")
     assert table.signatures["irv-unigram"] != changed
-    with pytest.raises(FileNotFoundError, match="none.txt"):
+    with pytest.raises(FileNotFoundError, match=r"none\.txt"):
         cidery.score(*captions, metrics=[IrvUnigram(stop_words="none.txt")])
 
 
