@@ -109,10 +109,10 @@ def check_settings(metric: Any) -> None:
         setting.check(name, getattr(metric, name))
 
 
-def list_choices(metric: object, name: str) -> tuple[str, ...]:
+def list_choices(metric: Any, name: str) -> tuple[str, ...]:
     """Return the words that a setting of a metric may be; empty if they are not declared."""
     try:
-        setting = _list_settings(type(metric)).get(name)
+        setting = _list_settings(metric.__class__).get(name)
     except NameError:  # as in check_settings
         return ()
     return setting.choices if setting else ()
