@@ -69,7 +69,8 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         beta = self.metric.beta or 0.0
         if self.metric.over == "max":
             each = self.measure_each(candidates, work)
-            return np.max(f_measure(each[..., 0], each[..., 1], beta), axis=1)[:, None]
+            best: Floats = f_measure(each[..., 0], each[..., 1], beta).max(axis=1)
+            return best[:, None]
         rows = super().measure(candidates, work)
         return f_measure(rows[:, 0], rows[:, 1], beta)[:, None]
 
@@ -312,7 +313,8 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return recall or F: float64[captions, 1]."""
         if self.metric.over == "max":
-            return np.max(self._score(self.measure_each(candidates, work)), axis=1)[:, None]
+            best: Floats = self._score(self.measure_each(candidates, work)).max(axis=1)
+            return best[:, None]
         return self._score(super().measure(candidates, work))[:, None]
 
     def _score(self, rows: Floats) -> Floats:
