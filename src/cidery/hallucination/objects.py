@@ -42,14 +42,11 @@ class ObjectList(Tabular):
     """Signature of `chair-i`; those of the other two differ from it only in `measure`."""
 
     def table(self) -> Table:
-        """Return a row per caption, which lists each object once."""
+        """Return a row per caption."""
         rows = [
             (
                 str(one.image),
-                *(
-                    ", ".join(dict.fromkeys(kinds))
-                    for kinds in (one.hallucinated, one.present, one.missing)
-                ),
+                *(", ".join(kinds) for kinds in (one.hallucinated, one.present, one.missing)),
                 one.caption,
             )
             for one in self.captions
