@@ -55,8 +55,6 @@ def test_lemmatizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["captions"][0]["hallucinated"] == ["person"]
     assert "lemmatizer:pattern" in found["signature"]
-    table = cidery.score(
-        candidates, REFERENCES, metrics=[cidery.Chair(lemmatizer="pattern")]
-    )
+    table = cidery.score(candidates, REFERENCES, metrics=[cidery.Chair(lemmatizer="pattern")])
     assert found["chair-i"] == table.corpus["chair-i"]
     assert found["signature"] == table.signatures["chair-i"]

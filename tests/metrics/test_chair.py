@@ -138,7 +138,14 @@ def test_what_counts_as_an_object() -> None:
 
 
 def test_objects_of_the_authors_lemmatizer() -> None:
-    captions = ["men, vases, geese", "a bus", "buses", "two ties", "skiing, tied, seated", "a wine glass"]
+    captions = [
+        "men, vases, geese",
+        "a bus",
+        "buses",
+        "two ties",
+        "skiing, tied, seated",
+        "a wine glass",
+    ]
     assert [[m.kind for m in found] for found in find_mentions(captions, "pattern")] == [
         ["person", "vase", "bird"],
         [],  # singular: bu

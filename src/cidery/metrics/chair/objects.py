@@ -101,9 +101,7 @@ def locate_mentions(caption: str, mentions: Sequence[Mention]) -> list[tuple[int
     return [(first[0], last[1]) if first and last else (0, 0) for first, last in ends]
 
 
-def _find_lemmas(
-    captions: Sequence[Sequence[str]], lemmatizer: Lemmatizer
-) -> list[dict[int, str]]:
+def _find_lemmas(captions: Sequence[Sequence[str]], lemmatizer: Lemmatizer) -> list[dict[int, str]]:
     """Return the lemmas of words that may name objects, by position."""
     one, several = _read_forms(lemmatizer)
     lemmas = []
