@@ -94,10 +94,10 @@ class Morphology:
 def find_singulars(pattern: Path, bases: set[str]) -> Mapping[str, str]:
     """Return all words of the letters a to z whose singular is one of the bases, by pattern.
 
-    A rule of pattern returns the word itself, or replaces its end by another one. A word is therefore
+    A rule of pattern returns the word itself, or replaces its end by another one. A word is thus
     the beginning of a base, followed by an end that some rule replaces: all of these are tried. One
     rule replaces `oxen` at the beginning; its words are tried too. Words with other characters have
-    other singulars, but for letters that Python 3 regards as an s or i (dogſ); these are left out.
+    other singulars, but for letters that Python 3 regards as an s or i (dogſ); they are left out.
     """
     sys.path.insert(0, str(pattern))
     # Its package `pattern.text.en` would load NLTK's WordNet.
