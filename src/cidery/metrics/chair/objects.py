@@ -19,8 +19,8 @@ from cidery.metrics.chair.word_tokenizer import tokenize_words
 from cidery.text import locate_words
 
 Lemmatizer: TypeAlias = Literal["wordnet", "pattern"]
-"""Base forms of words: `wordnet` as NLTK's lemmatizer, by part of speech, `pattern` as `singularize`
-of the package pattern."""
+"""Base forms of words: `wordnet` as NLTK's lemmatizer, by part of speech, `pattern` as the function
+`singularize` of the package pattern."""
 FORMS = {"wordnet": "forms.txt", "pattern": "singulars.txt"}
 """Data files by lemmatizer: every word that may name an object, with its base form or forms."""
 PARTS = {"N": 0, "V": 1, "J": 2, "R": 3}
