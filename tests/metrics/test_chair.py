@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import subprocess
@@ -134,6 +135,60 @@ def test_what_counts_as_an_object() -> None:
         ["orange", "person"],
     ]
     assert len(list_categories()) == 80 == len(set(list_categories()))
+
+
+def test_objects_of_the_authors_lemmatizer() -> None:
+    captions = [
+        "men, vases, geese",
+        "a bus",
+        "buses",
+        "two ties",
+        "skiing, tied, seated",
+        "a wine glass",
+    ]
+    assert [[m.kind for m in found] for found in find_mentions(captions, "pattern")] == [
+        ["person", "vase", "bird"],
+        [],  # singular: bu
+        ["bus"],
+        [],
+        [],
+        ["wine glass"],  # singular: glas, for which there is a pair
+    ]
+    metric = cidery.Chair(lemmatizer="pattern")
+    table = cidery.score({1: "men, a dog, a bus"}, {1: ["a dog"]}, metrics=[metric])
+    assert table.corpus["chair-i"] == 1 / 2
+    assert "lemmatizer:pattern" in table.signatures["chair-i"]
+
+
+@pytest.mark.shared
+def test_equal_to_the_authors_code(shared: Path) -> None:
+    """Objects and ratios of LisaAnne/Hallucination with pattern, caption by caption."""
+    path = shared / "golden/chair/authors.json.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is missing")
+    expected = json.loads(gzip.decompress(path.read_bytes()))
+    data = shared / "data/audit"
+    references = json.loads((data / "references.json").read_text())
+    present = {
+        image: sorted({m.kind for found in find_mentions(texts, "pattern") for m in found})
+        for image, texts in references.items()
+    }
+    for name, golden in expected.items():
+        entries = json.loads((data / f"{name}.json").read_text())
+        candidates = {str(entry["image_id"]): entry["caption"] for entry in entries}
+        assert list(candidates) == [str(one["image"]) for one in golden["captions"]]
+        found = find_mentions(list(candidates.values()), "pattern")
+        assert [[m.kind for m in one] for one in found] == [
+            one["objects"] for one in golden["captions"]
+        ]
+        assert [present[image] for image in candidates] == [
+            sorted(one["ground_truth"]) for one in golden["captions"]
+        ]
+        metrics = [cidery.Chair(measure=m, lemmatizer="pattern") for m in ("i", "s", "recall")]
+        corpus = cidery.score(candidates, references, metrics=metrics).corpus
+        assert corpus["chair-i"] == golden["chair_i"]
+        assert corpus["chair-s"] == golden["chair_s"]
+        assert corpus["chair-recall"] == golden["recall"]
 
 
 def test_words_and_tags() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -45,6 +45,13 @@ def objects(
         bool,
         typer.Option("--instances-only", help="Ignore the objects that references mention."),
     ] = False,
+    lemmatizer: Annotated[
+        Literal["wordnet", "pattern"],
+        typer.Option(
+            help="Base forms of words: wordnet, as in lmms-eval, or pattern, as in the code of "
+            "CHAIR's authors."
+        ),
+    ] = "wordnet",
     wrong: Annotated[
         bool,
         typer.Option(
@@ -69,6 +76,7 @@ def objects(
             read.references,
             instances=instances,
             use_references=not instances_only,
+            lemmatizer=lemmatizer,
             missing=inputs.missing,
         )
     chosen = [one for one in found.captions if one.hallucinated] if wrong else found.captions

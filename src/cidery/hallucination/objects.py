@@ -11,7 +11,7 @@ import numpy as np
 
 from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.metrics.chair.metric import Chair
-from cidery.metrics.chair.objects import find_mentions
+from cidery.metrics.chair.objects import Lemmatizer, find_mentions
 from cidery.scoring.pipeline import Pipeline
 from cidery.tables import Table, Tabular
 
@@ -38,6 +38,8 @@ class ObjectList(Tabular):
     chair_i: float
     chair_s: float
     recall: float
+    signature: str
+    """Signature of `chair-i`; those of the other two differ from it only in `measure`."""
 
     def table(self) -> Table:
         """Return a row per caption."""
@@ -54,7 +56,10 @@ class ObjectList(Tabular):
             f"recall {self.recall:.4f}"
         )
         return Table.of(
-            ["image", "hallucinated", "present", "missing", "caption"], rows, notes=[note]
+            ["image", "hallucinated", "present", "missing", "caption"],
+            rows,
+            notes=[note],
+            signatures=[self.signature],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,6 +69,7 @@ class ObjectList(Tabular):
             "chair-s": self.chair_s,
             "chair-recall": self.recall,
             "captions": [asdict(one) for one in self.captions],
+            "signature": self.signature,
         }
 
 
@@ -73,6 +79,7 @@ def find_objects(
     *,
     instances: str | os.PathLike[str] | None = None,
     use_references: bool = True,
+    lemmatizer: Lemmatizer = "wordnet",
     missing: Missing = "error",
 ) -> ObjectList:
     """Return the objects that each caption mentions, and which of them are in the image.
@@ -84,6 +91,7 @@ def find_objects(
         references: As for `score`.
         instances: Annotation file: COCO's `instances_*.json`, or `{image id: [categories]}`.
         use_references: Count objects in references as present.
+        lemmatizer: Base forms of words, as for `Chair`.
         missing: As for `score`.
 
     ```python
@@ -93,16 +101,21 @@ def find_objects(
     """
     corpus = Corpus.build(candidates, references, missing=missing)
     metric = Chair(
-        instances=None if instances is None else os.fspath(instances), references=use_references
+        instances=None if instances is None else os.fspath(instances),
+        references=use_references,
+        lemmatizer=lemmatizer,
     )
-    present = metric.find_present(Pipeline.choose(metric, tokenizer="whitespace").tokenize(corpus))
+    pipeline = Pipeline.choose(metric)
+    sizes = np.diff(corpus.reference_offsets)
+    signature = pipeline.sign(len(sizes), (int(sizes.min()), int(sizes.max())))[metric.name]
+    present = metric.find_present(pipeline.tokenize(corpus))
     listed = []
     counts = np.zeros(5)
     for image, where, caption, mentions in zip(
         corpus.candidate_ids,
         corpus.candidate_images.tolist(),
         corpus.candidates,
-        find_mentions(corpus.candidates),
+        find_mentions(corpus.candidates, lemmatizer),
         strict=True,
     ):
         in_image = present[where]
@@ -113,5 +126,7 @@ def find_objects(
         listed.append(MentionedObjects(image, caption, right, wrong, absent))
         counts += len(wrong), len(named), bool(wrong), len(set(right)), len(in_image)
     rows = np.asarray(float(len(listed)))
-    ratios = [float(Chair(measure=m).pool(counts, rows)) for m in ("i", "s", "recall")]
-    return ObjectList(listed, *ratios)
+    chair_i, chair_s, recall = (
+        float(Chair(measure=m).pool(counts, rows)) for m in ("i", "s", "recall")
+    )
+    return ObjectList(listed, chair_i, chair_s, recall, signature)

@@ -226,7 +226,7 @@ PUBLISHED_TABLES: tuple[PublishedTable, ...] = (
         },
         {"resamples": 0},
         "The human candidate is not among the references; the paper does not say. "
-        f"τ-b, as in the authors' code. {_UNSMOOTHED}",
+        f"τ-b, as the authors' code for Flickr8k-Expert. {_UNSMOOTHED}",
     ),
     PublishedTable(
         "Variance, Table 4",

@@ -12,7 +12,12 @@ import numpy as np
 from cidery.errors import SettingError
 from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.chair.instances import Instances, read_instances
-from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_categories
+from cidery.metrics.chair.objects import (
+    Lemmatizer,
+    find_mentions,
+    locate_mentions,
+    unite_categories,
+)
 from cidery.metrics.settings import require
 from cidery.runtime import Workspace
 from cidery.statistics import Floats
@@ -73,6 +78,9 @@ class Chair(ObjectRatio):
     """COCO's `instances_*.json`, or `{image id: [categories]}`; None: references only."""
     references: bool = True
     """Count objects in references as present, as in the original, in addition to annotations."""
+    lemmatizer: Lemmatizer = "wordnet"
+    """Base forms of words: `wordnet` as in lmms-eval and most papers on vision-language models,
+    `pattern` as in the authors' code."""
 
     paper: ClassVar[str] = "Rohrbach et al. 2018"
 
@@ -114,7 +122,7 @@ class Chair(ObjectRatio):
         """Return the categories present, by image."""
         named: list[frozenset[str]] = [frozenset()] * references.image_count
         if self.references:
-            mentions = find_mentions(references.captions.texts)
+            mentions = find_mentions(references.captions.texts, self.lemmatizer)
             offsets = references.image_offsets.tolist()
             named = [unite_categories(mentions[begin:end]) for begin, end in pairwise(offsets)]
         if self.instances is not None:
@@ -138,7 +146,7 @@ class _PreparedChair(Prepared):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
         """Return counts, float64[captions, 5]: see `COLUMNS`."""
         rows = np.zeros((len(candidates), len(COLUMNS)))
-        mentions = find_mentions(candidates.captions.texts)
+        mentions = find_mentions(candidates.captions.texts, self.metric.lemmatizer)
         for row, (image, named) in enumerate(
             zip(candidates.images.tolist(), mentions, strict=True)
         ):
@@ -162,9 +170,8 @@ class _PreparedChair(Prepared):
         images = candidates.images.tolist()
         rows = self.measure(candidates, work)
         scores = self.metric.each(rows).tolist()
-        for score, text, image, mentions in zip(
-            scores, texts, images, find_mentions(texts), strict=True
-        ):
+        found = find_mentions(texts, self.metric.lemmatizer)
+        for score, text, image, mentions in zip(scores, texts, images, found, strict=True):
             present = self.kinds[image]
             spans = make_spans(
                 (

@@ -2,7 +2,8 @@
 
 The categories are those of Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014; the
 words for each are those of Rohrbach et al., "Object Hallucination in Image Captioning", EMNLP 2018,
-as in the PyPI package lmms-eval 0.7.3.
+as in the PyPI package lmms-eval 0.7.3. Their code and lmms-eval differ in the base forms of a
+caption's words: see `Lemmatizer`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from cidery.metrics.chair.data_files import read_lines
 from cidery.metrics.chair.tagger import load_tagger
 from cidery.metrics.chair.word_tokenizer import tokenize_words
 from cidery.text import locate_words
 
+Lemmatizer: TypeAlias = Literal["wordnet", "pattern"]
+"""Base forms of words: `wordnet` as NLTK's lemmatizer, by part of speech, `pattern` as the function
+`singularize` of the package pattern."""
+FORMS = {"wordnet": "forms.txt", "pattern": "singulars.txt"}
+"""Data files by lemmatizer: every word that may name an object, with its base form or forms."""
 PARTS = {"N": 0, "V": 1, "J": 2, "R": 3}
 """First letters of tags, and the indices of their lemmas; other words count as nouns."""
 
@@ -58,10 +64,12 @@ def _read_pairs() -> Mapping[tuple[str, str], str]:
 
 
 @cache
-def _read_forms() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
+def _read_forms(
+    lemmatizer: Lemmatizer,
+) -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
     """Return forms with one lemma, and forms whose lemma depends on the part of speech."""
     one, several = {}, {}
-    for line in read_lines("forms.txt"):
+    for line in read_lines(FORMS[lemmatizer]):
         form, *lemmas = line.split()
         if len(lemmas) == 1:
             one[form] = lemmas[0]
@@ -70,7 +78,9 @@ def _read_forms() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
     return one, several
 
 
-def find_mentions(captions: Sequence[str]) -> list[list[Mention]]:
+def find_mentions(
+    captions: Sequence[str], lemmatizer: Lemmatizer = "wordnet"
+) -> list[list[Mention]]:
     """Return all mentions of objects in captions, in order.
 
     ```python
@@ -79,7 +89,7 @@ def find_mentions(captions: Sequence[str]) -> list[list[Mention]]:
     ```
     """
     distinct = {caption: tokenize_words(caption.lower()) for caption in dict.fromkeys(captions)}
-    lemmas = _find_lemmas(list(distinct.values()))
+    lemmas = _find_lemmas(list(distinct.values()), lemmatizer)
     found = {caption: _find(named) for caption, named in zip(distinct, lemmas, strict=True)}
     return [found[caption] for caption in captions]
 
@@ -91,9 +101,9 @@ def locate_mentions(caption: str, mentions: Sequence[Mention]) -> list[tuple[int
     return [(first[0], last[1]) if first and last else (0, 0) for first, last in ends]
 
 
-def _find_lemmas(captions: Sequence[Sequence[str]]) -> list[dict[int, str]]:
+def _find_lemmas(captions: Sequence[Sequence[str]], lemmatizer: Lemmatizer) -> list[dict[int, str]]:
     """Return the lemmas of words that may name objects, by position."""
-    one, several = _read_forms()
+    one, several = _read_forms(lemmatizer)
     lemmas = []
     unclear: list[tuple[int, list[int]]] = []
     for number, words in enumerate(captions):
@@ -101,6 +111,8 @@ def _find_lemmas(captions: Sequence[Sequence[str]]) -> list[dict[int, str]]:
         asked = [place for place, word in enumerate(words) if word in several]
         if asked:
             unclear.append((number, asked))
+    if not unclear:
+        return lemmas
     # A tag depends on earlier tags and the next two words; the rest is not tagged.
     tags = load_tagger().tag(
         [captions[number][: asked[-1] + 3] for number, asked in unclear],
