@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats
 from cidery.tables import Column, Table, Tabular
 
+SodaFaithful: TypeAlias = Literal["paper", "code"]
+"""Source that SODA-c follows: the paper's equations or the authors' code."""
+SodaReferences: TypeAlias = Literal["merged", "best"]
+"""Sets of references in SODA-c: merged into one, or the one with the highest F for each video."""
 TIOUS = (0.3, 0.5, 0.7, 0.9)
 """Thresholds of the ActivityNet challenge."""
 NOTHING = "qzxjvkwyqzxjvkwy"
@@ -40,6 +44,10 @@ class DenseVideoTable(Tabular):
     """Scores by metric, one for each threshold."""
     soda: Mapping[str, float]
     """SODA-c: `precision`, `recall`, `f`; empty if not computed."""
+    soda_signature: str | None
+    """Settings that reproduce SODA-c; None if not computed."""
+    detection: Mapping[str, tuple[float, ...]]
+    """`precision` and `recall` of the events without their captions, one for each threshold."""
     paragraphs: Mapping[str, float]
     """Scores by metric of each video's sentences as one text."""
     videos: int
@@ -50,7 +58,7 @@ class DenseVideoTable(Tabular):
         return {name: float(np.mean(values)) for name, values in self.scores.items()}
 
     def table(self) -> Table:
-        """Return a row per metric, then SODA-c."""
+        """Return a row per metric, then detection and SODA-c."""
         thresholds = {f"tiou_{tiou:g}": f"tIoU {tiou:g}" for tiou in self.tious}
         rows = [
             {
@@ -61,6 +69,14 @@ class DenseVideoTable(Tabular):
             }
             for name, values in self.scores.items()
         ]
+        rows += [
+            {
+                "metric": f"detection {name}",
+                **dict(zip(thresholds, values, strict=True)),
+                "mean": float(np.mean(values)),
+            }
+            for name, values in self.detection.items()
+        ]
         rows += [{"metric": f"soda-c {name}", "mean": score} for name, score in self.soda.items()]
         columns = [
             Column("metric"),
@@ -68,8 +84,9 @@ class DenseVideoTable(Tabular):
             Column("mean", ".4f"),
             Column("paragraphs", ".4f"),
         ]
-        note = "mean: over the thresholds; paragraphs: the sentences of a video as one text"
-        return Table(columns, rows, notes=[note])
+        notes = ["mean: over the thresholds; paragraphs: the sentences of a video as one text"]
+        notes += [self.soda_signature] if self.soda_signature else []
+        return Table(columns, rows, notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all, ready for JSON."""
@@ -78,7 +95,9 @@ class DenseVideoTable(Tabular):
             "tious": list(self.tious),
             "scores": {name: list(values) for name, values in self.scores.items()},
             "means": self.means,
+            "detection": {name: list(values) for name, values in self.detection.items()},
             "soda-c": dict(self.soda),
+            "soda-c signature": self.soda_signature,
             "paragraphs": dict(self.paragraphs),
         }
 
@@ -104,6 +123,8 @@ def score_dense_video(
     preset: str | None = None,
     tious: Sequence[float] = TIOUS,
     soda: bool | None = None,
+    faithful: SodaFaithful = "paper",
+    soda_references: SodaReferences = "merged",
     threads: int = 0,
 ) -> DenseVideoTable:
     """Score captioned events of videos by ActivityNet's protocol and SODA-c.
@@ -122,6 +143,12 @@ def score_dense_video(
         tious: Thresholds of the overlap, in (0, 1].
         soda: Compute SODA-c, which needs METEOR's data. Default: if these are installed; otherwise
             a DataWarning is issued.
+        faithful: `"paper"`: SODA-c by the paper's equations; videos without captions score 0.
+            `"code"`: as the authors' code, which swaps candidate and reference in METEOR, leaves
+            out videos that the candidates do not have, replaces characters beyond ASCII by spaces
+            and sorts events by their start only, with `soda_references="best"` only candidates.
+        soda_references: Several sets of references in SODA-c: `"merged"` into one, or the set with
+            the highest F for each video (`"best"`).
         threads: Number of threads; 0: one per core.
 
     ```python
@@ -133,6 +160,12 @@ def score_dense_video(
     if metrics is None and preset is None:
         preset = "dense-video"
     chosen = Pipeline.choose(metrics, preset=preset, threads=threads).metrics
+    for name, value, choices in (
+        ("faithful", faithful, get_args(SodaFaithful)),
+        ("soda_references", soda_references, get_args(SodaReferences)),
+    ):
+        if value not in choices:
+            raise SettingError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
     sets = [references] if isinstance(references, Mapping) else list(references)
     for threshold in tious:
         if not 0 < threshold <= 1:
@@ -143,21 +176,58 @@ def score_dense_video(
     if not videos:
         raise InputError("references: no events")
     _warn_extra_videos(candidates, videos)
+    _check_order(candidates, *sets)
     pairs = _Pairs.build(candidates, sets, videos)
     scores = {
         label: tuple(pairs.score(metric, tiou, threads) for tiou in tious)
         for label, metric in chosen.items()
     }
     soda_scores: Mapping[str, float] = {}
+    soda_signature = None
     if soda is not False:
         try:
-            soda_scores = pairs.measure_soda(candidates, sets, threads)
+            soda_scores = pairs.measure_soda(candidates, sets, faithful, soda_references, threads)
+            soda_signature = _sign_soda(sets, videos, faithful, soda_references)
         except MissingExtraError as error:
             if soda:
                 raise
             warnings.warn(f"SODA-c is not computed: {error}", DataWarning, stacklevel=2)
     paragraphs = _score_paragraphs(candidates, sets, videos, chosen, threads)
-    return DenseVideoTable(tuple(tious), scores, soda_scores, paragraphs, len(videos))
+    detection = _measure_detection(candidates, sets, videos, tious)
+    return DenseVideoTable(
+        tuple(tious), scores, soda_scores, soda_signature, detection, paragraphs, len(videos)
+    )
+
+
+def _check_order(*sets: Events) -> None:
+    for events in sets:
+        for video, listed in events.items():
+            for number, event in enumerate(listed, 1):
+                if event.start > event.end:
+                    raise InputError(
+                        f"video {video!r}, event {number}: start {event.start:g} is after end "
+                        f"{event.end:g}; swap them"
+                    )
+
+
+def _measure_detection(
+    candidates: Events, sets: Sequence[Events], videos: Sequence[str], tious: Sequence[float]
+) -> dict[str, tuple[float, ...]]:
+    """Return the precision and recall of events, each of the best set, as ActivityNet's evaluator.
+
+    A video without candidates scores 0. An overlap must exceed the threshold.
+    """
+    found = np.zeros((2, len(videos), len(tious)))
+    for place, video in enumerate(videos):
+        own = candidates.get(video, ())
+        for known in (events[video] for events in sets if events.get(video)):
+            overlaps = np.array([[measure_tiou(p, q) for q in known] for p in own])
+            for column, tiou in enumerate(tious if own else ()):
+                hits = overlaps > tiou
+                shares = hits.any(axis=1).mean(), hits.any(axis=0).mean()
+                found[:, place, column] = np.maximum(found[:, place, column], shares)
+    precision, recall = found.mean(axis=1).tolist()
+    return {"precision": tuple(precision), "recall": tuple(recall)}
 
 
 def _warn_extra_videos(candidates: Events, videos: Sequence[str]) -> None:
@@ -254,41 +324,83 @@ class _Pairs:
 
     def measure(self, metric: Metric, threads: int) -> Floats:
         """Return a metric's rows of all pairs."""
-        corpus = Corpus.build(self.candidates, [[text] for text in self.references])
-        scorer = Pipeline.choose({"": metric}, threads=threads).prepare(corpus)
-        return scorer.measure(corpus.candidates, corpus.candidate_images)[""]
+        return _measure(metric, self.candidates, self.references, threads)
 
     def measure_soda(
-        self, candidates: Events, sets: Sequence[Events], threads: int
+        self,
+        candidates: Events,
+        sets: Sequence[Events],
+        faithful: SodaFaithful,
+        mode: SodaReferences,
+        threads: int,
     ) -> dict[str, float]:
-        """Return SODA-c; the mean over sets of references."""
+        """Return the mean of all videos' SODA-c."""
         meteor = get_metrics(["meteor"])["meteor"]
-        scores = meteor.each(self.measure(meteor, threads)) if self.candidates else np.zeros(0)
+        texts = self.candidates, self.references
+        if faithful == "code":
+            texts = _keep_ascii(self.references), _keep_ascii(self.candidates)
+        scores = meteor.each(_measure(meteor, *texts, threads)) if self.candidates else np.zeros(0)
         found: list[tuple[float, float, float]] = []
         for video in self.videos:
-            own = candidates.get(video, ())
-            for which, events in enumerate(sets):
-                known = events.get(video, ())
-                if known:
-                    costs = np.zeros((len(own), len(known)))
-                    for i in range(len(own)):
-                        for j in range(len(known)):
-                            pair = self.places.get((video, which, i, j))
-                            if pair is not None:
-                                costs[i, j] = self.tious[pair] * scores[pair]
-                    found.append(_find_f(costs, list(own), list(known)))
+            if faithful == "code" and video not in candidates:
+                continue
+            own = list(enumerate(candidates.get(video, ())))
+            known = [
+                [(which, place, event) for place, event in enumerate(events[video])]
+                for which, events in enumerate(sets)
+                if events.get(video)
+            ]
+            if mode == "merged":
+                known = [[one for events in known for one in events]]
+            if faithful == "code":
+                own.sort(key=lambda one: one[1].start)
+                if mode == "merged":
+                    known[0].sort(key=lambda one: one[2].start)
+            else:
+                own.sort(key=lambda one: (one[1].start, one[1].end))
+                for events in known:
+                    events.sort(key=lambda one: (one[2].start, one[2].end))
+            results = []
+            for events in known:
+                values = np.zeros((len(own), len(events)))
+                for i, (number, _) in enumerate(own):
+                    for j, (which, place, _) in enumerate(events):
+                        pair = self.places.get((video, which, number, place))
+                        if pair is not None:
+                            values[i, j] = self.tious[pair] * scores[pair]
+                results.append(_find_f(values))
+            found.append(max(results, key=lambda result: result[2]))
         precision, recall, f = np.mean(found, axis=0).tolist()
         return {"precision": precision, "recall": recall, "f": f}
 
 
-def _find_f(costs: Floats, own: list[Event], known: list[Event]) -> tuple[float, float, float]:
-    """Return precision, recall and F of the best matching in temporal order."""
-    if not own:
+def _sign_soda(
+    sets: Sequence[Events], videos: Sequence[str], faithful: SodaFaithful, mode: SodaReferences
+) -> str:
+    counts = [sum(bool(events.get(video)) for events in sets) for video in videos]
+    pipeline = Pipeline.choose(["meteor"])
+    meteor = pipeline.sign(len(videos), (min(counts), max(counts)))["meteor"]
+    return f"soda-c|faithful:{faithful}|references:{mode}|metric:{meteor}"
+
+
+def _measure(
+    metric: Metric, candidates: Sequence[str], references: Sequence[str], threads: int
+) -> Floats:
+    corpus = Corpus.build(list(candidates), [[text] for text in references])
+    scorer = Pipeline.choose({"": metric}, threads=threads).prepare(corpus)
+    return scorer.measure(corpus.candidates, corpus.candidate_images)[""]
+
+
+def _keep_ascii(texts: Sequence[str]) -> list[str]:
+    return ["".join(c if c.isascii() else " " for c in text) for text in texts]
+
+
+def _find_f(values: Floats) -> tuple[float, float, float]:
+    """Return precision, recall and F of the best matching in the given order."""
+    if not len(values):
         return 0.0, 0.0, 0.0
-    rows = sorted(range(len(own)), key=lambda i: (own[i].start, own[i].end))
-    columns = sorted(range(len(known)), key=lambda j: (known[j].start, known[j].end))
-    total = match_in_order(costs[np.ix_(rows, columns)])
-    precision, recall = total / len(own), total / len(known)
+    total = match_in_order(values)
+    precision, recall = total / values.shape[0], total / values.shape[1]
     f = 2 * precision * recall / (precision + recall) if total else 0.0
     return precision, recall, f
 

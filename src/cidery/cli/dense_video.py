@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -52,11 +52,25 @@ def dense_video(
         ),
     ] = None,
     no_soda: Annotated[bool, typer.Option("--no-soda", help="Do not compute SODA-c.")] = False,
+    faithful: Annotated[
+        Literal["paper", "code"],
+        typer.Option(
+            help="Compute SODA-c as the equations of the paper (paper) or as its authors' code "
+            "(code)."
+        ),
+    ] = "paper",
+    soda_references: Annotated[
+        Literal["merged", "best"],
+        typer.Option(
+            help="Several files of references in SODA-c: merged into one, or for each video the "
+            "one with the highest F (best)."
+        ),
+    ] = "merged",
     format: options.Format = "table",
 ) -> None:
     """Score captions of events in videos.
 
-    Scores are those of ActivityNet's protocol, SODA-c, and of paragraphs.
+    Scores are those of ActivityNet's protocol, detection, SODA-c, and of paragraphs.
     """
     import cidery
     from cidery.dense_video import TIOUS
@@ -74,6 +88,8 @@ def dense_video(
             preset=pipeline.preset,
             tious=tiou or TIOUS,
             soda=False if no_soda else None,
+            faithful=faithful,
+            soda_references=soda_references,
             threads=pipeline.threads,
         )
     title = f"{results}: events of {table.videos} videos against {', '.join(references)}"

@@ -77,7 +77,10 @@ def _read_event(place: str, content: Any) -> Event:
         raise FormatError(f"{place}: a timestamp is two numbers, start and end, not {times!r}")
     if not isinstance(sentence, str):
         raise FormatError(f"{place}: expected text as sentence, found {sentence!r}")
-    return Event(float(min(times)), float(max(times)), sentence)
+    start, end = map(float, times)
+    if start > end:
+        raise FormatError(f"{place}: start {start:g} is after end {end:g}; swap them")
+    return Event(start, end, sentence)
 
 
 def _is_number(value: Any) -> bool:
