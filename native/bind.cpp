@@ -579,15 +579,16 @@ void bind_statistics(nb::module_& m) {
       },
       "rows"_a, "resamples"_a, "seed"_a, "threads"_a = 0);
   m.def(
-      "permute_sums",
-      [](const Matrix& rows, const Matrix& other, std::size_t resamples, std::uint64_t seed,
-         unsigned threads) {
+      "signed_sums",
+      [](const Matrix& rows, Array<std::uint32_t> thresholds, std::size_t resamples,
+         std::uint64_t seed, unsigned threads) {
+        const auto chosen = view(thresholds);
         return rows_without_gil(resamples, [&] {
-          return permute_sums({rows.data(), rows.size()}, {other.data(), other.size()},
-                              rows.shape(1), resamples, seed, threads);
+          return signed_sums({rows.data(), rows.size()}, rows.shape(1), chosen, resamples, seed,
+                             threads);
         });
       },
-      "rows"_a, "other"_a, "resamples"_a, "seed"_a, "threads"_a = 0);
+      "rows"_a, "thresholds"_a, "resamples"_a, "seed"_a, "threads"_a = 0);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "resample.hpp"
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "parallel.hpp"
 
@@ -39,6 +42,32 @@ std::size_t height_of(std::span<const double> rows, std::size_t columns) {
   return rows.size() / columns;
 }
 
+/// Sums the rows whose random 16 bits are below their threshold. Columns are known to the compiler,
+/// which keeps the sums in registers; 0: any number.
+template <std::size_t Columns>
+void add_taken(std::span<const double> rows, std::span<const std::uint32_t> thresholds,
+               Generator& generator, std::span<double> sums) {
+  const std::size_t columns = Columns == 0 ? sums.size() : Columns;
+  std::array<double, Columns> known{};
+  double* plus = Columns == 0 ? sums.data() : known.data();
+  std::uint64_t bits = 0;
+  for (std::size_t row = 0; row < thresholds.size(); ++row) {
+    bits = row % 4 == 0 ? generator.next() : bits >> 16;
+    const double taken = (bits & 0xFFFFu) < thresholds[row];
+    for (std::size_t c = 0; c < columns; ++c) plus[c] += taken * rows[row * columns + c];
+  }
+  if (Columns != 0) std::copy(known.begin(), known.end(), sums.begin());
+}
+
+using AddTaken = void (*)(std::span<const double>, std::span<const std::uint32_t>, Generator&,
+                          std::span<double>);
+
+template <std::size_t... Columns>
+AddTaken choose_add(std::size_t columns, std::index_sequence<Columns...>) {
+  static constexpr AddTaken table[] = {add_taken<Columns>...};
+  return columns < sizeof...(Columns) ? table[columns] : add_taken<0>;
+}
+
 }  // namespace
 
 std::vector<double> resample_sums(std::span<const double> rows, std::size_t columns,
@@ -69,29 +98,26 @@ std::vector<double> resample_sums(std::span<const double> rows, std::size_t colu
   return sums;
 }
 
-std::vector<double> permute_sums(std::span<const double> rows, std::span<const double> other,
-                                 std::size_t columns, std::size_t resamples, std::uint64_t seed,
-                                 unsigned threads) {
+std::vector<double> signed_sums(std::span<const double> rows, std::size_t columns,
+                                std::span<const std::uint32_t> thresholds, std::size_t resamples,
+                                std::uint64_t seed, unsigned threads) {
   const std::size_t height = height_of(rows, columns);
-  if (other.size() != rows.size()) throw std::invalid_argument("the two sides differ in size");
-  std::vector<double> sums(resamples * 2 * columns);
+  if (thresholds.size() != height)
+    throw std::invalid_argument("there must be one threshold per row");
+  std::vector<double> total(columns);
+  for (std::size_t row = 0; row < height; ++row)
+    for (std::size_t c = 0; c < columns; ++c) total[c] += rows[row * columns + c];
+  std::vector<double> sums(resamples * columns);
+  const AddTaken add = choose_add(columns, std::make_index_sequence<16>());
   parallel_shares(resamples, worker_count(threads, resamples),
                   [&](std::size_t begin, std::size_t end, unsigned) {
+                    std::vector<double> plus(columns);
                     for (std::size_t b = begin; b < end; ++b) {
                       Generator generator(seed, b);
-                      double* first = &sums[b * 2 * columns];
-                      double* second = first + columns;
-                      std::uint64_t bits = 0;
-                      for (std::size_t row = 0; row < height; ++row) {
-                        if (row % 64 == 0) bits = generator.next();
-                        const bool swap = bits >> (row % 64) & 1;
-                        const double* here = swap ? &other[row * columns] : &rows[row * columns];
-                        const double* there = swap ? &rows[row * columns] : &other[row * columns];
-                        for (std::size_t c = 0; c < columns; ++c) {
-                          first[c] += here[c];
-                          second[c] += there[c];
-                        }
-                      }
+                      std::fill(plus.begin(), plus.end(), 0.0);
+                      add(rows, thresholds, generator, plus);
+                      for (std::size_t c = 0; c < columns; ++c)
+                        sums[b * columns + c] = 2 * plus[c] - total[c];
                     }
                   });
   return sums;

@@ -12,10 +12,10 @@ namespace cidery {
 std::vector<double> resample_sums(std::span<const double> rows, std::size_t columns,
                                   std::size_t resamples, std::uint64_t seed, unsigned threads);
 
-/// Σ rows[i] or Σ other[i], each row taken from one or the other side by a fair coin: sums of the
-/// first side, then of the second, [resamples, 2, columns]. For paired permutation tests.
-std::vector<double> permute_sums(std::span<const double> rows, std::span<const double> other,
-                                 std::size_t columns, std::size_t resamples, std::uint64_t seed,
-                                 unsigned threads);
+/// Σ ±rows[i]: [resamples, columns]. Row i is added with probability thresholds[i] / 65536 and
+/// subtracted otherwise. For paired permutation tests, where rows are differences of two systems.
+std::vector<double> signed_sums(std::span<const double> rows, std::size_t columns,
+                                std::span<const std::uint32_t> thresholds, std::size_t resamples,
+                                std::uint64_t seed, unsigned threads);
 
 }  // namespace cidery

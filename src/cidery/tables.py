@@ -42,6 +42,10 @@ class Column:
     """Default: left where all values are text without a format, else right."""
     merge: bool = False
     """Leave a cell empty where the row above has the same value."""
+    bold: Callable[[Any], bool] | None = None
+    """Of the row: the cell is bold in Markdown, LaTeX and HTML."""
+    superscript: Callable[[Any], str] | None = None
+    """Of the row: text above the line in Markdown, LaTeX and HTML."""
 
     @property
     def title(self) -> str:
@@ -81,6 +85,8 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""
+    caption: str = ""
+    """Text below the table in Markdown; in LaTeX, the caption of a `table`."""
     notes: Sequence[str] = ()
     signatures: Sequence[str] = ()
     records: Sequence[Row] = field(default=(), repr=False)
@@ -125,6 +131,21 @@ class Table:
             above = row
         return written
 
+    def _mark(self, escape: Callable[[str], str], bold: str, above: str) -> list[list[str]]:
+        """Return the header and cells, escaped, with templates for bold text and superscripts."""
+        marked = [list(map(escape, self.header))]
+        for row, cells in zip(self.rows, self.cells, strict=True):
+            line = []
+            for column, cell in zip(self.columns, cells, strict=True):
+                text = escape(cell)
+                if column.bold is not None and column.bold(row):
+                    text = bold.format(text)
+                if column.superscript is not None and (sign := column.superscript(row)):
+                    text += above.format(escape(sign))
+                line.append(text)
+            marked.append(line)
+        return marked
+
     @property
     def aligned_left(self) -> list[bool]:
         """By column: left-aligned (text) or right-aligned (numbers)."""
@@ -163,27 +184,35 @@ class Table:
     def to_markdown(self) -> str:
         """Return a Markdown table, with title and notes as paragraphs."""
         head, *body = (
-            f"| {' | '.join(map(_escape_markdown, row))} |" for row in (self.header, *self.cells)
+            f"| {' | '.join(row)} |"
+            for row in self._mark(_escape_markdown, "**{}**", "<sup>{}</sup>")
         )
         rule = "|".join("---" if left else "---:" for left in self.aligned_left)
         grid = "\n".join([head, f"|{rule}|", *body])
         title = f"**{_escape_markdown(self.title)}**" if self.title else ""
         notes = map(_escape_markdown, self.all_notes)
-        parts = [title, grid, *notes, *(table.to_markdown() for table in self.below)]
+        caption = _escape_markdown(self.caption)
+        parts = [title, grid, caption, *notes, *(table.to_markdown() for table in self.below)]
         return "\n\n".join(filter(None, parts))
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular for the package booktabs, with title and notes as comments."""
         head, *body = (
-            f"{_protect(' & '.join(map(_escape_latex, row)))} \\\\"
-            for row in (self.header, *self.cells)
+            f"{_protect(' & '.join(row))} \\\\"
+            for row in self._mark(_escape_latex, r"\textbf{{{}}}", r"\textsuperscript{{{}}}")
         )
         sides = "".join("l" if left else "r" for left in self.aligned_left)
+        before, after = [], []
+        if self.caption:
+            before = [r"\begin{table}", r"\centering"]
+            after = [rf"\caption{{{_escape_latex(self.caption)}}}", r"\end{table}"]
         lines = [
             *(f"% {one_line(title)}" for title in [self.title] if title),
+            *before,
             rf"\begin{{tabular}}{{{sides}}}",
             *(r"\toprule", head, r"\midrule", *body, r"\bottomrule"),
             r"\end{tabular}",
+            *after,
             *(f"% {one_line(note)}" for note in self.all_notes),
         ]
         return "\n\n".join(["\n".join(lines), *(table.to_latex() for table in self.below)])
@@ -226,15 +255,16 @@ class Table:
 
         def line(cells: Sequence[str], tag: str) -> str:
             return "".join(
-                f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
+                f'<{tag} style="text-align:{side}">{cell}</{tag}>'
                 for cell, side in zip(cells, sides, strict=True)
             )
 
         title = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in self.cells)
+        head, *rows = self._mark(escape, "<b>{}</b>", "<sup>{}</sup>")
+        body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
         notes = "".join(f'<div style="opacity:.7">{escape(note)}</div>' for note in self.all_notes)
         return (
-            f"<div><table>{title}<thead><tr>{line(self.header, 'th')}</tr></thead>"
+            f"<div><table>{title}<thead><tr>{line(head, 'th')}</tr></thead>"
             f"<tbody>{body}</tbody></table>{notes}{fold_lines('signatures', self.signatures)}"
             f"{''.join(table.to_html() for table in self.below)}</div>"
         )
@@ -405,6 +435,8 @@ _LATEX = str.maketrans(
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
         "↓": r"$\downarrow$",
+        "±": r"$\pm$",
+        "–": "--",
     }
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,7 +17,9 @@ app = parsing.new_app()
     epilog=parsing.examples(
         "cidery compare references.json ours.json theirs.json",
         "cidery compare references.json ours=run7/results.json theirs=base/results.json",
-        "cidery compare references.json a.json b.json c.json -m cider-d --resamples 10000",
+        "cidery compare references.json ours=seed1.json,seed2.json,seed3.json theirs.json",
+        "cidery compare references.json a.json b.json c.json -m cider-d --pairs",
+        "cidery compare references.json ours.json theirs.json -m cider-d --margin 0.01",
         "cidery compare references.json ours.json theirs.json --format latex",
         "cidery compare nocaps_val.json ours.json theirs.json --by domain",
         "cidery compare references.json ours.json theirs.json -m cider-d --why",
@@ -30,7 +32,8 @@ def compare(
     systems: Annotated[
         list[str],
         typer.Argument(
-            help="Two or more files of captions, as FILE or NAME=FILE.",
+            help="Two or more files of captions, as FILE or NAME=FILE; several runs of a system as "
+            "NAME=FILE,FILE.",
             metavar="SYSTEM...",
             show_default=False,
         ),
@@ -49,13 +52,44 @@ def compare(
             "words, with intervals, and images. With --format csv, show only these.",
         ),
     ] = False,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            "--pairs",
+            help="Show the differences of all pairs of three or more systems instead of rankings.",
+        ),
+    ] = False,
+    correct: Annotated[
+        Literal["metric", "all"],
+        typer.Option(
+            help="Comparisons that Holm's method corrects together: those by one metric, or all."
+        ),
+    ] = "metric",
+    margin: Annotated[
+        float | None,
+        typer.Option(
+            help="Also test whether differences are within this margin (equivalence).",
+            metavar="DIFFERENCE",
+            show_default=False,
+        ),
+    ] = None,
+    plan: Annotated[
+        float | None,
+        typer.Option(
+            help="Show instead how many images or runs would show this difference with a power of "
+            "80 %.",
+            metavar="DIFFERENCE",
+            show_default=False,
+        ),
+    ] = None,
     confidence: options.Confidence = 0.95,
     resamples: options.Resamples = options.RESAMPLES,
     seed: options.Seed = 0,
 ) -> None:
     """Compare systems on the same images by paired tests.
 
-    Every pair of systems is compared by every metric and, with --by, in every slice.
+    Every pair of systems is compared by every metric and, with --by, in every slice. Three or more
+    systems are ranked.
     """
     import cidery
 
@@ -72,6 +106,8 @@ def compare(
             confidence=confidence,
             resamples=resamples,
             seed=seed,
+            correct=correct,
+            margin=margin,
             why=why,
             references_name=references,
             **inputs.describe(read),
@@ -86,4 +122,9 @@ def compare(
             save_figures(figure, plot)
     first = next(iter(comparison.tables.values()))
     title = f"{len(files)} systems, {first.image_count} images of {references}"
-    show_result(comparison, format, title=title)
+    if plan is not None:
+        show_result(comparison.plan(plan), format, title=title)
+    elif pairs:
+        show_result(comparison.table(pairs=True), format, title=title, content=comparison.to_dict())
+    else:
+        show_result(comparison, format, title=title)

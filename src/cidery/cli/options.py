@@ -324,19 +324,24 @@ class InputOptions:
         self, step: Callable[[str], None], references: str, systems: Mapping[str, str]
     ) -> Inputs:
         """Read a file of references, and files of captions by system; `step` shows progress."""
+        from cidery.cli.parsing import split_runs
+        from cidery.corpus import Runs
         from cidery.files import find_slices
 
-        if [references, *systems.values()].count("-") > 1:
+        runs = {name: split_runs(file) for name, file in systems.items()}
+        listed = [file for files in runs.values() for file in files]
+        if [references, *listed].count("-") > 1:
             raise typer.BadParameter("standard input can be read once only", param_hint="-")
         step("reading references")
         known = self.read_references(references)
         captions = {}
-        for name, file in systems.items():
+        for name, own in runs.items():
             step(f"reading {name}")
-            captions[name] = self.read_captions(file)
+            read = [self.read_captions(file) for file in own]
+            captions[name] = read[0] if len(read) == 1 else Runs(read)
         slices = None
         if self.by is not None:
-            ids = [(file, self.id_field) for file in systems.values()]
+            ids = [(file, self.id_field) for file in listed]
             files = [(references, self.reference_id_field or self.id_field), *ids]
             slices = find_slices(self.by, files, known)
         return Inputs(known, captions, slices)

@@ -64,6 +64,16 @@ def name_systems(given: list[str]) -> dict[str, str]:
     return files
 
 
+def split_runs(given: str) -> list[str]:
+    """Return the files of a system's runs, which are separated by commas."""
+    if "," not in given or Path(given).exists():
+        return [given]
+    files = given.split(",")
+    if not all(files):
+        raise typer.BadParameter(f"expected FILE,FILE,…, not {given!r}", param_hint="SYSTEM")
+    return files
+
+
 def examples(*lines: str) -> str:
     """Return an epilog for `--help`; a backspace keeps its lines as they are."""
     return "\n".join(["\b", "Examples:", *(f"  $ {line}" for line in lines)])
@@ -120,9 +130,13 @@ def complete_languages(incomplete: str) -> list[str]:
 
 def refuse_swapped(inputs: Inputs, references: str, files: Mapping[str, str]) -> None:
     """Refuse references that are given as a system, and captions as references."""
+    from cidery.corpus import Runs
+
     if len(inputs.references) < 2 or any(len(group) > 1 for group in inputs.references.values()):
         return
     for name, rows in inputs.captions.items():
+        if isinstance(rows, Runs):
+            continue
         counts = Counter(row[0] for row in rows)
         if counts and min(counts.values()) > 1:
             raise typer.BadParameter(

@@ -212,9 +212,9 @@ def show_result(
     elif format == "csv":
         typer.echo(table.to_csv(), nl=False)
     elif format == "markdown":
-        typer.echo(table.to_markdown())
+        typer.echo(result.to_markdown())
     elif format == "latex":
-        typer.echo(table.to_latex())
+        typer.echo(result.to_latex())
     else:
         show_table(replace(table, title=title or table.title, notes=[*table.notes, *notes]))
 

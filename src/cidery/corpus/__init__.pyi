@@ -15,9 +15,12 @@ from .ids import check_ids as check_ids
 from .ids import index_ids as index_ids
 from .ids import match_ids as match_ids
 from .ids import spell_integers as spell_integers
+from .inputs import Runs as Runs
+from .inputs import SystemCaptions as SystemCaptions
 from .inputs import check_captions as check_captions
 from .inputs import group_references as group_references
 from .inputs import list_candidates as list_candidates
+from .inputs import list_runs as list_runs
 from .length_mismatch import LENGTH_ROBUST_METRICS as LENGTH_ROBUST_METRICS
 from .length_mismatch import LENGTH_SENSITIVE_METRICS as LENGTH_SENSITIVE_METRICS
 from .length_mismatch import LengthGap as LengthGap

@@ -25,6 +25,31 @@ Candidates: TypeAlias = (
 References: TypeAlias = Mapping[Any, Sequence[str]] | Sequence[Sequence[str]]
 """id -> captions, or a list of lists of captions."""
 
+
+class Runs(tuple[Candidates, ...]):
+    """Captions of one system by several runs, such as trainings with different seeds.
+
+    ```python
+    systems = {"ours": cidery.Runs([run1, run2, run3]), "theirs": captions}
+    ```
+    """
+
+
+SystemCaptions: TypeAlias = Candidates | Runs | Sequence[Mapping[Any, Any]]
+"""Captions of one system, or of its runs: `Runs`, or a list of dictionaries."""
+
+
+def list_runs(given: Any, name: str) -> list[Any]:
+    """Return the captions of each run; captions that are not runs are one."""
+    if isinstance(given, Runs):
+        if not given:
+            raise InputError(f"{name}: there are no runs")
+        return list(given)
+    if isinstance(given, list | tuple) and given and all(isinstance(r, Mapping) for r in given):
+        return list(given)
+    return [given]
+
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

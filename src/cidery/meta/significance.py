@@ -28,7 +28,7 @@ def compare_verdicts(
             resamples=settings.resamples or Settings.resamples,
             seed=settings.seed,
         )
-        found[one][f"p_permutation_{other}"] = test.p_permutation
+        found[one][f"p_permutation_{other}"] = test.p
         if first.scores is not None and second.scores is not None and first.human is not None:
             p = williams_test(first.scores, second.scores, first.human)
             found[one][f"p_williams_{other}"] = p

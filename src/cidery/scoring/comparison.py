@@ -2,29 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeAlias
+from statistics import median
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.corpus import ALL, Candidates, Missing, References, SlicesLike
+from cidery.corpus import ALL, Missing, References, SlicesLike, SystemCaptions
 from cidery.errors import SettingError
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.ranking import (
+    PairTests,
+    RankedSystem,
+    describe_disagreement,
+    rank_systems,
+)
 from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.scoring.segmentation import SegmentersLike, find_flips
 from cidery.scoring.slice_scores import SliceMode, SliceTables
-from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
+from cidery.statistics import (
+    RESAMPLES,
+    Floats,
+    Interval,
+    PairedTest,
+    RunScores,
+    check_margin,
+    check_sampling,
+    find_detectable,
+    find_interval,
+    holm,
+    paired_test,
+    paired_test_of_runs,
+    plan_comparison,
+    pool_excess,
+)
 from cidery.tables import Column, Table, Tabular, format_p, without_nan
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Tests: TypeAlias = Mapping[str, Mapping[tuple[str, str], PairedTest]]
+Tests: TypeAlias = Mapping[str, PairTests]
 """metric -> (system, other system) -> test"""
+Intervals: TypeAlias = Mapping[str, Mapping[str, Interval]]
+"""system -> metric -> interval"""
+Correction: TypeAlias = Literal["metric", "all"]
+"""Comparisons that Holm's method corrects together: those by one metric, or all."""
+MATRIX_SYSTEMS = 20
+"""Most systems for which a ranking shows every pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +62,9 @@ class Comparison(Tabular):
     tables: Mapping[str, ScoreTable]
     """system -> its scores"""
     tests: Tests
-    resamples: int
-    seed: int
+    sampling: Sampling
+    intervals: Mapping[str, Intervals] = field(repr=False)
+    """`(all)` or slice -> system -> metric -> interval"""
     slices: Mapping[str, Tests] | None = field(default=None, repr=False)
     """slice -> its tests, where `by` was given; `tables` have its scores"""
     why: Mapping[str, Mapping[tuple[str, str], Differences]] | None = field(
@@ -52,29 +81,99 @@ class Comparison(Tabular):
         return [found for pairs in (self.why or {}).values() for found in pairs.values()]
 
     @property
+    def rankings(self) -> dict[str, list[RankedSystem]]:
+        """Metric -> systems, the best first."""
+        return {metric: self._rank(metric, ALL) for metric in self._first.corpus}
+
+    def _rank(self, metric: str, part: str) -> list[RankedSystem]:
+        tables, tests = self._parts()[part]
+        return rank_systems(
+            {name: table.corpus[metric] for name, table in tables.items()},
+            {name: self.intervals[part][name].get(metric) for name in tables},
+            {name: table.spread_over_runs(metric) for name, table in tables.items()},
+            tests.get(metric, {}),
+            lower_is_better=metric in self._lower,
+        )
+
+    @property
+    def _first(self) -> ScoreTable:
+        return next(iter(self.tables.values()))
+
+    @property
+    def _lower(self) -> frozenset[str]:
+        return frozenset(k for k, s in self._first.resampling.items() if s.lower_is_better)
+
+    @property
     def note(self) -> str:
         """Description of the tests and of the correction of p-values."""
-        count = _count_tests(self.tests)
-        holm_note = (
-            f"p is Holm-corrected for the {count} comparisons made here"
-            if count > 1
-            else "one comparison was made, so p needs no correction"
-        )
+        return ". ".join(note[:1].upper() + note[1:] for note in self.notes) + "."
+
+    @property
+    def notes(self) -> list[str]:
+        """Descriptions of the tests, the correction, runs, power, and disagreements of metrics."""
+        return [
+            *self._first.notes,
+            *self._describe_unpaired(),
+            self._describe_method(),
+            self._describe_family(),
+            *self._describe_runs(),
+            *([] if self.flips is None else [self._describe_flips()]),
+            "a large p means that no difference was found, not that there is none",
+            *self._describe_power(),
+            *describe_disagreement(self.tests, self._lower),
+        ]
+
+    def _describe_method(self) -> str:
+        found = [test for pairs in self.tests.values() for test in pairs.values()]
+        methods = {test.method for test in found}
+        sampled = f"{self.sampling.resamples} samples, seed {self.sampling.seed}"
+        names = []
+        if methods & {"exact", "permutation", "importance sampling", "none"}:
+            small = " (small p: importance sampling)" if "importance sampling" in methods else ""
+            names.append(f"paired permutation test{small} and paired bootstrap")
+        if "images and runs" in methods:
+            names.append("Student's t-test over images and runs")
+        return f"{'; '.join(names)}; {sampled}"
+
+    def _describe_family(self) -> str:
         if self.slices is not None:
-            by_slice = sum(map(_count_tests, self.slices.values()))
-            holm_note = (
-                f"p is Holm-corrected: that of all images for {count} comparison"
-                f"{'s' * (count != 1)}, that of slices for the {by_slice} of slices"
+            each = "by each metric" if self.sampling.correct == "metric" else "made here"
+            return (
+                f"p is Holm-corrected for the comparisons {each}, those of slices separately from "
+                "those of all images"
             )
-        if self.flips is not None:
-            holm_note += f". {self._describe_flips()}"
-        marks = "".join(f"{note}. " for note in next(iter(self.tables.values())).notes)
-        marks += "".join(f"{note}. " for note in self._describe_unpaired())
-        return marks + (
-            f"paired permutation test and paired bootstrap, {self.resamples} samples, seed "
-            f"{self.seed}; {holm_note}. A large p means that no difference was found, not that "
-            "there is none."
-        )
+        count = _count_family(self.tests, self.sampling.correct)
+        if count < 2:
+            return "p is not corrected, since there is one comparison by each metric"
+        each = "by each metric" if self.sampling.correct == "metric" else "made here"
+        return f"p is Holm-corrected for the {count} comparisons {each}"
+
+    def _describe_runs(self) -> list[str]:
+        runs = {name: max(1, len(table.runs)) for name, table in self.tables.items()}
+        single = [name for name, count in runs.items() if count == 1]
+        if len(single) == len(runs):
+            return ["one run per system: intervals and tests cover images, not training runs"]
+        counts = ", ".join(f"{name} {count}" for name, count in runs.items() if count > 1)
+        notes = [f"mean ± standard deviation over runs ({counts}); intervals and tests cover both"]
+        if single:
+            notes.append(
+                f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} one run: the "
+                "variance over runs is assumed to be that of the others"
+            )
+        return notes
+
+    def _describe_power(self) -> list[str]:
+        """Return the differences that the images could have shown."""
+        found = {
+            metric: median(known)
+            for metric, pairs in self.tests.items()
+            if (known := [t.detectable for t in pairs.values() if not np.isnan(t.detectable)])
+        }
+        if not found:
+            return []
+        listed = ", ".join(f"{metric} {value:.4f}" for metric, value in found.items())
+        pairs = ", median of the pairs" if len(self.tables) > 2 else ""
+        return [f"differences found with a power of 80 % on these images{pairs}: {listed}"]
 
     def _describe_unpaired(self) -> list[str]:
         """Return the comparisons in which images lack a score of either system."""
@@ -104,7 +203,8 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the captions' scores, ready for JSON."""
-        content = _describe(self.tables, self.tests)
+        content = self._describe(ALL)
+        content |= {"correct": self.sampling.correct, "margin": self.sampling.margin}
         if self.flips is not None:
             content["segmenters"] = {
                 name: {key: dict(found) for key, found in (table.by_segmenter or {}).items()}
@@ -116,17 +216,16 @@ class Comparison(Tabular):
                 ]
                 for metric, pairs in self.flips.items()
             }
-        content["signatures"] = dict(next(iter(self.tables.values())).signatures)
+        content["signatures"] = self._sign(self._first)
         if self.slices is not None:
-            first = _slices_of(next(iter(self.tables.values())))
+            first = _slices_of(self._first)
             content["slices"] = {
                 "by": first.by,
                 "mode": first.mode,
                 "slices": {
-                    name: _describe(tables, tests)
-                    | ({"signatures": dict(first[name].signatures)} if self._is_separate else {})
-                    for name, (tables, tests) in self._parts().items()
-                    if name != ALL
+                    name: self._describe(name)
+                    | ({"signatures": self._sign(first[name])} if self._is_separate else {})
+                    for name in self.slices
                 },
             }
         if self.why is not None:
@@ -136,44 +235,183 @@ class Comparison(Tabular):
             }
         return without_nan(content | {"note": self.note})  # type: ignore[no-any-return]
 
-    def table(self, digits: int = 4) -> Table:
-        """Return a row per metric, slice and pair of systems; differences are below."""
-        first = next(iter(self.tables.values()))
-        by_slice = [] if self.slices is None else [Column("slice", align="left"), Column("images")]
-        columns = [
-            Column("metric", lambda row: first.mark(row["metric"]), align="left", merge=True),
-            *by_slice,
-            *(Column(name, f".{digits}f", key=f"score {name}") for name in self.tables),
-            Column("diff", f"{{pair}}{{difference:+.{digits}f}}"),
-            Column("interval", f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]"),
-            Column("p", lambda row: format_p(row["adjusted_p"])),
-            *(Column("effect", "+.2f"), Column("wins", "{percent:.0f} %")),
-        ]
+    def _describe(self, part: str) -> dict[str, Any]:
+        """Return the scores and tests of all images or of a slice."""
+        tables, tests = self._parts()[part]
+        content: dict[str, Any] = {
+            "images": _count(tables),
+            "scores": {name: dict(table.corpus) for name, table in tables.items()},
+            "tests": {
+                metric: [
+                    {"systems": list(pair), **_describe_test(test)} for pair, test in pairs.items()
+                ]
+                for metric, pairs in tests.items()
+            },
+        }
+        if any(table.runs for table in tables.values()):
+            content["runs"] = {
+                name: [dict(run.corpus) for run in table.runs or (table,)]
+                for name, table in tables.items()
+            }
+        if len(tables) > 2:
+            content["rankings"] = {
+                metric: [asdict(one) for one in self._rank(metric, part)] for metric in tests
+            }
+        return content
+
+    def _sign(self, table: ScoreTable) -> dict[str, str]:
+        """Return the signatures of the metrics, without the number of a system's runs."""
+        return dict((table.runs[0] if table.runs else table).signatures)
+
+    def table(self, digits: int = 4, *, pairs: bool | None = None) -> Table:
+        """Return a ranking by each metric or, of two systems, their differences.
+
+        Args:
+            digits: decimals.
+            pairs: a row per pair of systems. Default: if there are two.
+        """
+        if pairs is None:
+            pairs = len(self.tables) == 2
+        columns, rows = self._list_pairs(digits) if pairs else self._list_rankings(digits)
         differences = [record for found in self.differences for record in found.to_records()]
+        by_slice = [] if self._first.slices is None else [self._first.slices.note]
         return Table(
             columns,
-            [row for metric in self.tests for row in self._list_rows(metric)],
-            notes=[*([] if first.slices is None else [first.slices.note]), self.note],
-            signatures=list(first.signatures.values()),
+            rows,
+            notes=[*by_slice, *([] if pairs else self._explain_ranking()), *self.notes],
+            signatures=list(self._sign(self._first).values()),
             records=differences or self._list_records(),
             below=[found.table(digits) for found in self.differences],
         )
 
-    def _list_rows(self, metric: str) -> Iterator[dict[str, Any]]:
-        """Yield a row per slice and pair; the first of a slice has its scores."""
-        for name, (tables, tests) in self._parts().items():
-            head: dict[str, Any] = {"slice": name, "images": _count(tables)}
-            head |= {f"score {system}": table.corpus[metric] for system, table in tables.items()}
-            for (one, other), test in tests[metric].items():
-                pair = f"{one} - {other}: " if len(tables) > 2 else ""
-                yield {
-                    "metric": metric,
-                    **head,
-                    **vars(test),
-                    "pair": pair,
-                    "percent": 100 * test.wins,
+    def paper_table(self, digits: int = 4) -> Table:
+        """Return the table for a paper: systems by metrics, the best bold, clusters superscript."""
+        metrics = list(self._first.corpus)
+        rows = []
+        for part, (tables, _) in self._parts().items():
+            ranked = {m: {one.system: one for one in self._rank(m, part)} for m in metrics}
+            for system in tables:
+                own = {metric: ranked[metric][system] for metric in metrics}
+                rows.append({"slice": part, "system": system, **own})
+
+        def column(metric: str) -> Column:
+            def write(row: Any) -> str:
+                one = row[metric]
+                spread = "" if one.spread is None else f" ± {one.spread:.{digits}f}"
+                return "–" if np.isnan(one.score) else f"{one.score:.{digits}f}{spread}"
+
+            return Column(
+                self._first.mark(metric),
+                write,
+                key=metric,
+                align="right",
+                bold=lambda row: row[metric].rank == 1,
+                superscript=lambda row: row[metric].cluster,
+            )
+
+        by_slice = [] if self.slices is None else [Column("slice", align="left", merge=True)]
+        columns = [*by_slice, Column("system", align="left"), *map(column, metrics)]
+        return Table(columns, rows, caption=self._caption(), signatures=[])
+
+    def _caption(self) -> str:
+        count = _count(self.tables)
+        sentences = [
+            f"Scores on {count} images",
+            *(note for note in self._first.notes),
+            "bold: no system is significantly better; systems that share a letter were not told "
+            f"apart at the level {1 - self.sampling.confidence:.2g}",
+            self._describe_method(),
+            self._describe_family(),
+            *self._describe_runs(),
+        ]
+        return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences) + "."
+
+    def to_markdown(self) -> str:
+        """Return the table for a paper as Markdown; of two systems, their differences."""
+        return self._to_print().to_markdown()
+
+    def to_latex(self) -> str:
+        """Return the table for a paper in LaTeX (booktabs); of two systems, their differences."""
+        return self._to_print().to_latex()
+
+    def _to_print(self) -> Table:
+        return self.table() if len(self.tables) == 2 else self.paper_table()
+
+    def _explain_ranking(self) -> list[str]:
+        signs = (
+            "; signs compare with the systems in the order of the ranking: > significantly better, "
+            "< worse, = not told apart"
+        )
+        return [
+            "systems that share a letter were not told apart"
+            + (signs if 1 < len(self.tables) <= MATRIX_SYSTEMS else "")
+        ]
+
+    def _list_rankings(self, digits: int) -> tuple[list[Column], list[dict[str, Any]]]:
+        """Return columns and rows of the rankings by metric and slice."""
+        runs = any(table.runs for table in self.tables.values())
+        interval = f"{100 * self.sampling.confidence:g} % interval"
+        columns = [
+            Column("metric", lambda row: self._first.mark(row["metric"]), align="left", merge=True),
+            *self._slice_columns(),
+            *(Column("#"), Column("system", align="left"), Column("score", f".{digits}f")),
+            *([Column("± sd", f".{digits}f", key="spread")] if runs else []),
+            Column(interval, f"[{{low:.{digits}f}}, {{high:.{digits}f}}]"),
+            Column("cluster", align="left"),
+        ]
+        if 1 < len(self.tables) <= MATRIX_SYSTEMS:
+            heads = " ".join(str(number % 10) for number in range(1, len(self.tables) + 1))
+            columns.append(Column(heads, lambda row: " ".join(row["against"]), align="left"))
+        rows = [
+            {"metric": metric, "slice": part, "images": _count(tables), "#": place, **vars(one)}
+            for metric in self._first.corpus
+            for part, (tables, _) in self._parts().items()
+            for place, one in enumerate(self._rank(metric, part), 1)
+        ]
+        return columns, rows
+
+    def _slice_columns(self) -> list[Column]:
+        if self.slices is None:
+            return []
+        return [Column("slice", align="left", merge=True), Column("images", merge=True)]
+
+    def _list_pairs(self, digits: int) -> tuple[list[Column], list[dict[str, Any]]]:
+        """Return columns and rows of the pairs by metric and slice."""
+        two = len(self.tables) == 2
+        names = ["system", "other"]
+        scored = (
+            [Column(name, lambda row, name=name: row[f"score {name}"]) for name in self.tables]
+            if two
+            else [Column(name, align="left") for name in names]
+        )
+        verdict = [Column("verdict", align="left")] if self.sampling.margin is not None else []
+        columns = [
+            Column("metric", lambda row: self._first.mark(row["metric"]), align="left", merge=True),
+            *self._slice_columns(),
+            *scored,
+            Column("diff", f"+.{digits}f", key="difference"),
+            Column("interval", f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]"),
+            Column("p", lambda row: format_p(row["adjusted_p"])),
+            *(Column("effect", "+.2f"), Column("wins", "{percent:.0f} %"), *verdict),
+        ]
+        rows = []
+        for metric in self.tests:
+            for name, (tables, tests) in self._parts().items():
+                scores = {
+                    f"score {system}": _write_score(table, metric, digits)
+                    for system, table in tables.items()
                 }
-                head = {}
+                rows += [
+                    {
+                        **{"metric": metric, "slice": name, "images": _count(tables)},
+                        **scores,
+                        **{"system": one, "other": other, "verdict": test.verdict},
+                        **vars(test),
+                        "percent": 100 * test.wins,
+                    }
+                    for (one, other), test in tests[metric].items()
+                ]
+        return columns, rows
 
     def _list_records(self) -> list[dict[str, Any]]:
         """Return a row per metric and pair of systems."""
@@ -185,17 +423,64 @@ class Comparison(Tabular):
                 "other": other,
                 "score": tables[one].corpus[metric],
                 "other_score": tables[other].corpus[metric],
-                **vars(test),
-                "signature": tables[one].signatures[metric],
+                **_describe_test(test),
+                "signature": self._sign(tables[one])[metric],
             }
             for name, (tables, tests) in self._parts().items()
             for metric, pairs in tests.items()
             for (one, other), test in pairs.items()
         ]
 
+    def plan(self, difference: float) -> Table:
+        """Return the numbers of images and runs that show a difference with a power of 80 %.
+
+        They are computed from the variances found here, for the same corrections; runs are those of
+        each system.
+
+        ```python
+        comparison.plan(0.01)
+        ```
+        """
+        level = 1 - self.sampling.confidence
+        runs = max(max(1, len(table.runs)) for table in self.tables.values())
+        rows = []
+        for metric, pairs in self.tests.items():
+            family = _count_family({metric: pairs}, "metric")
+            if self.sampling.correct == "all":
+                family = _count_family(self.tests, "all")
+            for (one, other), test in pairs.items():
+                images, more_runs = plan_comparison(
+                    test,
+                    difference,
+                    images=_count(self.tables),
+                    runs=runs,
+                    confidence=1 - level / max(family, 1),
+                )
+                rows.append(
+                    {
+                        **{"metric": metric, "system": one, "other": other},
+                        **{"error": test.error, "detectable": test.detectable},
+                        **{"images": images, "runs": more_runs},
+                    }
+                )
+        columns = [
+            Column("metric", merge=True),
+            *(Column("system"), Column("other"), Column("error", ".4f")),
+            *(Column("detectable", ".4f"), Column("images", _write_count("images"))),
+            *([Column("runs", _write_count("runs"))] if runs > 1 else []),
+        ]
+        notes = [
+            f"images: number that shows a difference of {difference:g} with a power of 80 %, at "
+            "the variance found here; detectable: difference that these images show with this power",
+            self._describe_family(),
+        ]
+        if runs > 1:
+            notes.append(f"runs: number of each system's runs, with {_count(self.tables)} images")
+        return Table(columns, rows, notes=notes)
+
     @property
     def _is_separate(self) -> bool:
-        return _slices_of(next(iter(self.tables.values()))).mode == "separate"
+        return _slices_of(self._first).mode == "separate"
 
     def _parts(self) -> dict[str, tuple[Mapping[str, ScoreTable], Tests]]:
         """Return the scores and tests of all images, then those of each slice."""
@@ -213,27 +498,39 @@ def _slices_of(table: ScoreTable) -> SliceTables:
     return table.slices
 
 
-def _describe(tables: Mapping[str, ScoreTable], tests: Tests) -> dict[str, Any]:
-    return {
-        "images": _count(tables),
-        "scores": {name: dict(table.corpus) for name, table in tables.items()},
-        "tests": {
-            metric: [{"systems": list(pair), **vars(test)} for pair, test in pairs.items()]
-            for metric, pairs in tests.items()
-        },
-    }
+def _describe_test(test: PairedTest) -> dict[str, Any]:
+    return {**vars(test), "verdict": test.verdict}
+
+
+def _write_score(table: ScoreTable, metric: str, digits: int) -> str:
+    spread = table.spread_over_runs(metric)
+    column = Column(metric, f".{digits}f")
+    text = column.write({metric: table.corpus[metric]})
+    return text if spread is None else f"{text} ± {spread:.{digits}f}"
+
+
+def _write_count(key: str) -> Any:
+    def write(row: Mapping[str, Any]) -> str:
+        count = row[key]
+        if np.isnan(count):
+            return "–"
+        return "no number" if np.isinf(count) else f"{count:,.0f}"
+
+    return write
 
 
 def _count(tables: Mapping[str, ScoreTable]) -> int:
     return next(iter(tables.values())).image_count
 
 
-def _count_tests(tests: Tests) -> int:
-    return sum(map(len, tests.values()))
+def _count_family(tests: Tests, correct: Correction) -> int:
+    """Return the number of comparisons that are corrected together, by the largest family."""
+    counts = [sum(not np.isnan(t.p) for t in pairs.values()) for pairs in tests.values()]
+    return sum(counts) if correct == "all" else max(counts, default=0)
 
 
 def compare(
-    systems: Mapping[str, Candidates],
+    systems: Mapping[str, SystemCaptions],
     references: References,
     metrics: PipelineLike = None,
     *,
@@ -241,6 +538,8 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    correct: Correction = "metric",
+    margin: float | None = None,
     segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
@@ -251,18 +550,38 @@ def compare(
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric and, with `by`, every slice.
 
-    Arguments are those of `score`, and of the resampling. `missing="skip"` ignores images that a
-    system does not describe. With `why`, `differences` has the n-grams (CIDEr), tuples (SPICE) or,
-    without such a metric, words, and the images on which two systems differ most. With
-    `segmenters`, a difference whose sign depends on the segmenter has p = 1.
+    Arguments are those of `score`, of the resampling and of the tests. `missing="skip"` ignores
+    images that a system does not describe. With `why`, `differences` has the n-grams (CIDEr),
+    tuples (SPICE) or, without such a metric, words, and the images on which two systems differ
+    most. With `segmenters`, a difference whose sign depends on the segmenter has p = 1.
+
+    Args:
+        systems: name -> captions, or a list of dictionaries or `Runs`: one for each run.
+        references: as for `score`.
+        metrics: as for `score`.
+        missing: as for `score`.
+        confidence: confidence of the intervals; 1 minus the level of the tests.
+        resamples: number of bootstrap samples and of permutations.
+        seed: seed of both.
+        correct: p-values that Holm's method corrects together: those of all pairs by one metric
+            (`"metric"`), or of all pairs and metrics (`"all"`).
+        margin: largest difference that counts as equivalent.
+        segmenters: as for `score`.
+        by: as for `score`.
+        slices: as for `score`.
+        why: explain the differences.
+        references_name: as for `score`.
+        by_name: as for `score`.
+        settings: as for `score`.
 
     ```python
-    comparison = cidery.compare({"ours": a, "theirs": b}, references)
-    comparison.tests["cider-d"]["ours", "theirs"].p_permutation
+    comparison = cidery.compare({"ours": a, "theirs": [run1, run2]}, references)
+    comparison.tests["cider-d"]["ours", "theirs"].p
     ```
     """
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
+    sampling = Sampling(confidence, resamples, seed, correct, margin)
     pipeline = Pipeline.choose(metrics, **settings)
     if why:
         choose_explained(pipeline.metrics)
@@ -277,31 +596,42 @@ def compare(
         references_name=references_name,
         by_name=by_name,
     )
-    return compare_evaluation(evaluation, Sampling(confidence, resamples, seed), why)
+    return compare_evaluation(evaluation, sampling, why)
 
 
 def compare_evaluation(evaluation: Evaluation, sampling: Sampling, why: bool = False) -> Comparison:
     """Test every pair of systems that were scored; a single system has no tests."""
     tables = evaluation.tables
     first = next(iter(tables.values()))
-    tests = _correct({ALL: sampling.test_pairs(tables)})[ALL]
+    parts = {ALL: tables}
+    for name in first.slices or ():
+        parts[name] = {system: _slices_of(table)[name] for system, table in tables.items()}
+    drawn = {name: sampling.draw(part) for name, part in parts.items()}
+    tested = {name: sampling.test_pairs(part, drawn[name]) for name, part in parts.items()}
+    tests = sampling.adjust({ALL: tested.pop(ALL)})[ALL]
+    by_slice = None if first.slices is None else sampling.adjust(tested)
     reasons = (
-        find_differences(evaluation.scorer, evaluation.corpora, tables, **vars(sampling))
+        find_differences(
+            evaluation.scorer, evaluation.corpora, tables, **sampling.describe_bootstrap()
+        )
         if why
         else None
     )
     flips = None if first.by_segmenter is None else _find_flips(tables, tests)
-    by_slice = None
-    if first.slices is not None:
-        by_slice = _correct(
-            {
-                name: sampling.test_pairs({s: _slices_of(t)[name] for s, t in tables.items()})
-                for name in first.slices
-            }
-        )
     if flips:
         tests = _refuse(tests, flips)
-    return Comparison(tables, tests, sampling.resamples, sampling.seed, by_slice, reasons, flips)
+    intervals = {
+        name: {
+            system: {
+                label: find_interval(scores, _count(parts[name]), sampling.confidence)
+                for label, scores in found.items()
+                if not parts[name][system].resampling[label].is_single_image
+            }
+            for system, found in systems.items()
+        }
+        for name, systems in drawn.items()
+    }
+    return Comparison(tables, tests, sampling, intervals, by_slice, reasons, flips)
 
 
 Flips: TypeAlias = dict[str, dict[tuple[str, str], list[str]]]
@@ -330,31 +660,121 @@ def _refuse(tests: Tests, flips: Flips) -> Tests:
     }
 
 
+Drawn: TypeAlias = Mapping[str, Mapping[str, RunScores]]
+"""system -> metric -> scores on all images and on bootstrap samples"""
+
+
 @dataclass(frozen=True)
 class Sampling:
-    """Settings of the bootstrap and of the permutation test."""
+    """Settings of the bootstrap and of the tests."""
 
-    confidence: float
-    resamples: int
-    seed: int
+    confidence: float = 0.95
+    resamples: int = RESAMPLES
+    seed: int = 0
+    correct: Correction = "metric"
+    margin: float | None = None
 
-    def test_pairs(self, tables: Mapping[str, ScoreTable]) -> Tests:
+    def __post_init__(self) -> None:
+        check_sampling(self.confidence, self.resamples)
+        check_margin(self.margin)
+        if self.correct not in ("metric", "all"):
+            raise SettingError(f'correct is "metric" or "all", not {self.correct!r}')
+
+    def describe_bootstrap(self) -> dict[str, Any]:
+        """Return the arguments of bootstrap intervals."""
+        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
+
+    def draw(self, tables: Mapping[str, ScoreTable]) -> Drawn:
+        """Draw bootstrap samples of the images, the same for all systems; metrics share rows."""
+        drawn = {}
+        for system, table in tables.items():
+            sums: dict[int, Floats] = {}
+            found = {}
+            for label, source in table.resampling.items():
+                if id(source.rows) not in sums:
+                    sums[id(source.rows)] = source.draw(self.resamples, self.seed)
+                found[label] = source.score_runs(sums[id(source.rows)])
+            drawn[system] = found
+        return drawn
+
+    def test_pairs(self, tables: Mapping[str, ScoreTable], drawn: Drawn) -> Tests:
         """Test every pair of systems by every metric."""
         if len(tables) < 2:
             return {}
-        labels = next(iter(tables.values())).corpus
-        return {
-            label: {
-                (one, other): self._test(
-                    tables[one].resampling[label], tables[other].resampling[label]
+        tests = {}
+        for label in next(iter(tables.values())).corpus:
+            assumed = pool_excess([found[label] for found in drawn.values()])
+            tests[label] = {
+                (one, other): self.test(
+                    (tables[one].resampling[label], drawn[one][label]),
+                    (tables[other].resampling[label], drawn[other][label]),
+                    assumed,
                 )
                 for one, other in combinations(tables, 2)
             }
-            for label in labels
-        }
+        return tests
 
-    def _test(self, first: Resampling, second: Resampling) -> PairedTest:
-        return compare_rows(first, second, self.confidence, self.resamples, self.seed)
+    def test(
+        self,
+        first: tuple[Resampling, RunScores],
+        second: tuple[Resampling, RunScores],
+        assumed: tuple[float, int] | None,
+    ) -> PairedTest:
+        """Test two systems; `assumed` is the variance over runs of a system with one run."""
+        (one, scores), (other, other_scores) = first, second
+        values = one.score_images(), other.score_images()
+        if one.runs > 1 or other.runs > 1:
+            test = paired_test_of_runs(
+                scores,
+                other_scores,
+                values,
+                confidence=self.confidence,
+                margin=self.margin,
+                assumed=assumed,
+            )
+        else:
+            test = paired_test(
+                one.rows,
+                other.rows,
+                one.pool,
+                values,
+                **self.describe_bootstrap(),
+                margin=self.margin,
+                samples=(scores.samples[:, 0], other_scores.samples[:, 0]),
+            )
+        if one.lower_is_better:
+            test = replace(test, wins=1 - test.wins)
+        if one.is_single_image:
+            test = replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0)
+        return test
+
+    def adjust(self, groups: Mapping[str, Tests]) -> dict[str, Tests]:
+        """Correct p-values by Holm's method, those of a metric or all of these tests together."""
+        families: dict[str, list[tuple[str, str, tuple[str, str]]]] = {}
+        for name, tests in groups.items():
+            for label, pairs in tests.items():
+                family = families.setdefault(label if self.correct == "metric" else "", [])
+                family += [(name, label, pair) for pair in pairs]
+        adjusted: dict[str, dict[str, dict[tuple[str, str], PairedTest]]] = {
+            name: {label: {} for label in tests} for name, tests in groups.items()
+        }
+        for family in families.values():
+            tests_of = [groups[name][label][pair] for name, label, pair in family]
+            count = sum(not np.isnan(test.p) for test in tests_of)
+            level = (1 - self.confidence) / max(count, 1)
+            found = holm([test.p for test in tests_of])
+            margins = [test.p_equivalence for test in tests_of]
+            within = holm([np.nan if p is None else p for p in margins])
+            for (name, label, pair), test, p, p_within in zip(
+                family, tests_of, found, within, strict=True
+            ):
+                adjusted[name][label][pair] = replace(
+                    test,
+                    adjusted_p=p,
+                    detectable=find_detectable(test.error, 1 - level, freedom=test.freedom),
+                    p_equivalence=None if test.p_equivalence is None else p_within,
+                )
+        return adjusted  # type: ignore[return-value]
 
 
 def compare_rows(
@@ -365,34 +785,6 @@ def compare_rows(
     seed: int = 0,
 ) -> PairedTest:
     """Test two systems on the same images; a slice's samples are those of all images."""
-    drawn = None
-    if first.places is not None:
-        drawn = first.draw(resamples, seed), second.draw(resamples, seed)
-    test = paired_test(
-        first.rows,
-        second.rows,
-        first.pool,
-        (first.pool(first.rows), second.pool(second.rows)),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-        sums=drawn,
-    )
-    if first.lower_is_better:
-        test = replace(test, wins=1 - test.wins)
-    return (
-        replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_single_image else test
-    )
-
-
-def _correct(groups: Mapping[str, Tests]) -> dict[str, Tests]:
-    """Correct p-values by Holm's method for all these tests."""
-    tests = [t for tests in groups.values() for pairs in tests.values() for t in pairs.values()]
-    adjusted = iter(holm([test.p_permutation for test in tests]))
-    return {
-        name: {
-            label: {pair: replace(test, adjusted_p=next(adjusted)) for pair, test in pairs.items()}
-            for label, pairs in tests.items()
-        }
-        for name, tests in groups.items()
-    }
+    both = [(source, source.score_runs(source.draw(resamples, seed))) for source in (first, second)]
+    assumed = pool_excess([scores for _, scores in both])
+    return Sampling(confidence, resamples, seed).test(both[0], both[1], assumed)

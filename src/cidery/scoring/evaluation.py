@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cidery.corpus import Candidates, Corpus, Missing, References, SlicesLike
+from cidery.corpus import (
+    Candidates,
+    Corpus,
+    Missing,
+    References,
+    SlicesLike,
+    SystemCaptions,
+    list_runs,
+)
 from cidery.errors import MismatchError, UnreliableWarning, warn_caller
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
-from cidery.scoring.score_table import ScoreTable
+from cidery.scoring.score_table import ScoreTable, join_runs
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.segmentation import SegmentersLike, choose_segmenters, score_segmenters
 from cidery.scoring.slice_scores import SliceMode, Slicing, check_mode
+from cidery.text import ScannedCaptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -83,7 +92,7 @@ class Evaluation:
     """Systems scored against the same references, which are prepared once."""
 
     corpora: Mapping[str, Corpus]
-    """system -> its captions of the images that all systems describe"""
+    """system -> its captions, of all its runs, of the images that all systems describe"""
     scorer: Scorer
     tables: Mapping[str, ScoreTable]
     """system -> its scores"""
@@ -91,7 +100,7 @@ class Evaluation:
     @classmethod
     def run(
         cls,
-        systems: Mapping[str, Candidates],
+        systems: Mapping[str, SystemCaptions],
         references: References,
         pipeline: Pipeline,
         *,
@@ -105,7 +114,9 @@ class Evaluation:
         """Match, check and score captions; the arguments are those of `score`."""
         check_mode(slices)
         tokenizers = choose_segmenters(segmenters, pipeline.language, by)
-        corpora = match_systems(systems, references, missing, references_name)
+        runs = _name_runs(systems)
+        captions = {name: run for named in runs.values() for name, run in named.items()}
+        corpora = match_systems(captions, references, missing, references_name)
         first = next(iter(corpora.values()))
         pipeline.check(corpora, references_name)
         scorer = pipeline.prepare(first)
@@ -116,7 +127,36 @@ class Evaluation:
             tables = {n: replace(table, by_segmenter=found[n]) for n, table in tables.items()}
         if slicing is not None:
             tables = slicing.score(corpora, tables)
-        return cls(corpora, scorer, tables)
+        return cls(
+            {name: _join_captions([corpora[run] for run in named]) for name, named in runs.items()},
+            scorer,
+            {name: join_runs([tables[run] for run in named]) for name, named in runs.items()},
+        )
+
+
+def _name_runs(systems: Mapping[str, SystemCaptions]) -> dict[str, dict[str, Candidates]]:
+    """Return system -> name of the run in messages -> its captions."""
+    found = {}
+    for system, given in systems.items():
+        runs = list_runs(given, system)
+        several = len(runs) > 1
+        found[system] = {
+            f"{system} (run {number})" if several else system: run
+            for number, run in enumerate(runs, 1)
+        }
+    return found
+
+
+def _join_captions(runs: Sequence[Corpus]) -> Corpus:
+    """Return the captions of several runs as those of one system."""
+    if len(runs) == 1:
+        return runs[0]
+    return replace(
+        runs[0],
+        candidates=ScannedCaptions(caption for run in runs for caption in run.candidates),
+        candidate_images=np.concatenate([run.candidate_images for run in runs]),
+        candidate_ids=[image for run in runs for image in run.candidate_ids],
+    )
 
 
 def match_systems(

@@ -15,10 +15,14 @@ from cidery.statistics import (
     RESAMPLES,
     Floats,
     Interval,
+    MeanOfRuns,
     Pool,
-    bootstrap_interval,
+    RunScores,
+    check_sampling,
     draw_part,
     draw_sums,
+    find_interval,
+    sum_exactly,
 )
 from cidery.tables import LOWER_IS_BETTER, Column, Table, Tabular
 
@@ -50,8 +54,9 @@ class Resampling:
     """Source of a corpus score: rows per image and the function that pools their sum."""
 
     rows: Floats
-    """float64[images, k]"""
+    """float64[images, k]; those of several runs are side by side."""
     pool: Pool
+    """`MeanOfRuns` for several runs."""
     places: NDArray[np.int64] | None = None
     """Indexes of a slice's images among all."""
     height: int = 0
@@ -63,11 +68,26 @@ class Resampling:
         """True for a slice of one image, which has no interval."""
         return self.places is not None and len(self.rows) == 1
 
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return self.pool.runs if isinstance(self.pool, MeanOfRuns) else 1
+
+    def score_images(self) -> Floats:
+        """Return the score of each image."""
+        return self.pool(self.rows)
+
     def draw(self, resamples: int, seed: int) -> Floats:
         """Draw images and sum their rows; a slice's samples are those of all images."""
         if self.places is None:
             return draw_sums(self.rows, resamples, seed)
         return draw_part(self.rows, self.places, self.height, resamples, seed)
+
+    def score_runs(self, sums: Floats) -> RunScores:
+        """Return the scores of each run on all images and on samples, the result of `draw`."""
+        pool = self.pool
+        by_run = pool.score_runs if isinstance(pool, MeanOfRuns) else lambda s: pool(s)[..., None]
+        return RunScores(by_run(sum_exactly(self.rows)), by_run(sums))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +113,8 @@ class ScoreTable(Tabular):
     """slice -> its scores, where `by` was given"""
     by_segmenter: Mapping[str, Mapping[str, float]] | None = field(default=None, repr=False)
     """tokenizer -> metric -> corpus score, where `segmenters` was given"""
+    runs: Sequence[ScoreTable] = field(default=(), repr=False)
+    """Scores of each run, where there are several: `corpus` has their means, `each` all captions"""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -125,6 +147,7 @@ class ScoreTable(Tabular):
         self, metrics: Sequence[str], confidence: float, seed: int, resamples: int
     ) -> dict[str, Interval]:
         """Metrics that share rows share the samples drawn from them."""
+        check_sampling(confidence, resamples)
         sums: dict[int, Floats] = {}
         found = {}
         for name in metrics:
@@ -133,14 +156,8 @@ class ScoreTable(Tabular):
                 continue
             if id(source.rows) not in sums:
                 sums[id(source.rows)] = source.draw(resamples, seed)
-            found[name] = bootstrap_interval(
-                source.rows,
-                source.pool,
-                confidence=confidence,
-                resamples=resamples,
-                seed=seed,
-                sums=sums[id(source.rows)],
-            )
+            drawn = source.score_runs(sums[id(source.rows)])
+            found[name] = find_interval(drawn, len(source.rows), confidence)
         return found
 
     def find_spread(self, metric: str) -> tuple[float, float]:
@@ -149,6 +166,12 @@ class ScoreTable(Tabular):
             raise SettingError("the table has no segmenters; pass segmenters= to score")
         scores = [self.corpus[metric], *(found[metric] for found in self.by_segmenter.values())]
         return min(scores), max(scores)
+
+    def spread_over_runs(self, metric: str) -> float | None:
+        """Return the standard deviation of the runs' corpus scores; None for a single run."""
+        if not self.runs:
+            return None
+        return float(np.std([run.corpus[metric] for run in self.runs], ddof=1))
 
     def to_dict(
         self,
@@ -169,6 +192,8 @@ class ScoreTable(Tabular):
                 name: {"low": found.low, "high": found.high, "confidence": found.confidence}
                 for name, found in intervals.items()
             }
+        if self.runs:
+            content["runs"] = [dict(run.corpus) for run in self.runs]
         if self.by_segmenter is not None:
             content["segmenters"] = {key: dict(found) for key, found in self.by_segmenter.items()}
         if self.slices is not None:
@@ -232,3 +257,39 @@ class ScoreTable(Tabular):
         """Return the table as HTML, with 95 % intervals."""
         table = self.table(intervals=self.intervals() if self.image_count > 1 else None)
         return replace(table, notes=[f"{self.image_count} images", *self.notes]).to_html()
+
+
+def join_runs(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """Return the scores of several runs as those of one system: means, and all captions."""
+    if len(tables) == 1:
+        return tables[0]
+    first = tables[0]
+    segmenters = [table.by_segmenter for table in tables if table.by_segmenter is not None]
+    return ScoreTable(
+        ids=[image for table in tables for image in table.ids],
+        image_count=first.image_count,
+        corpus={k: float(np.mean([t.corpus[k] for t in tables])) for k in first.corpus},
+        each={k: np.concatenate([t.each[k] for t in tables]) for k in first.each},
+        signatures={k: f"{s}|runs:{len(tables)}" for k, s in first.signatures.items()},
+        resampling=_join_rows([table.resampling for table in tables]),
+        slices=first.slices and first.slices.join([t.slices for t in tables if t.slices]),
+        by_segmenter=None
+        if first.by_segmenter is None
+        else {
+            name: {k: float(np.mean([found[name][k] for found in segmenters])) for k in scores}
+            for name, scores in first.by_segmenter.items()
+        },
+        runs=tuple(tables),
+    )
+
+
+def _join_rows(runs: Sequence[Mapping[str, Resampling]]) -> dict[str, Resampling]:
+    """Put the rows of several runs side by side; metrics still share rows."""
+    shared: dict[int, Floats] = {}
+    joined = {}
+    for label, source in runs[0].items():
+        if id(source.rows) not in shared:
+            shared[id(source.rows)] = np.hstack([run[label].rows for run in runs])
+        pool = MeanOfRuns(source.pool, len(runs))
+        joined[label] = replace(source, rows=shared[id(source.rows)], pool=pool)
+    return joined

@@ -7,7 +7,7 @@ were no other images, so that weights counted on references differ from slice to
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -19,7 +19,7 @@ from cidery.errors import SettingError, SliceWarning, UnreliableWarning, warn_ca
 from cidery.files import slice_images
 from cidery.metrics.base import TokenizedReferences
 from cidery.scoring.pipeline import Pipeline
-from cidery.scoring.score_table import Resampling, ScoreTable
+from cidery.scoring.score_table import Resampling, ScoreTable, join_runs
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import RESAMPLES, Interval, sum_exactly
 from cidery.tables import Column, Table, Tabular
@@ -66,6 +66,11 @@ class SliceTables(Tabular, Mapping[str, ScoreTable]):
 
     def __len__(self) -> int:
         return len(self.tables)
+
+    def join(self, runs: Sequence[SliceTables]) -> SliceTables:
+        """Return the scores of several runs, of which this is the first."""
+        tables = {name: join_runs([run[name] for run in runs]) for name in self}
+        return SliceTables(self.by, self.mode, join_runs([run.whole for run in runs]), tables)
 
     @property
     def whole_name(self) -> str:

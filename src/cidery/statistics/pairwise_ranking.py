@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.errors import SettingError
-from cidery.statistics.resampling import Floats, holm
+from cidery.statistics.paired_tests import holm
+from cidery.statistics.resampling import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.errors import InputError, MissingExtraError, SettingError
-from cidery.statistics.resampling import Floats, holm
+from cidery.statistics.paired_tests import holm
+from cidery.statistics.resampling import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -320,7 +320,7 @@ def find_difference(score: Score, another: Score) -> Difference:
             "difference": test.difference,
             "low": test.low,
             "high": test.high,
-            "p": test.p_permutation,
+            "p": test.p,
             "effect": test.effect,
             "wins": test.wins,
         },
