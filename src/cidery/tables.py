@@ -85,14 +85,14 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Row]
     title: str = ""
-    caption: str = ""
-    """Text below the table in Markdown; in LaTeX, the caption of a `table`."""
     notes: Sequence[str] = ()
     signatures: Sequence[str] = ()
     records: Sequence[Row] = field(default=(), repr=False)
     """Rows for CSV and JSON where they differ from those in print. Default: `rows`."""
     below: Sequence[Table] = ()
     """Tables printed below this one; not in CSV and JSON."""
+    caption: str = ""
+    """Text below the table in Markdown; in LaTeX, the caption of a `table`."""
 
     @classmethod
     def of(

@@ -300,7 +300,17 @@ class TestCompare:
         header, first, *_ = ran.out.splitlines()[2:]
         assert header.split()[:4] == ["metric", "system_a", "b", "diff"]
         assert first.split()[1] == f"{expected('bleu-1').corpus['bleu-1']:.4f}"
-        assert "Holm-corrected for the 7 comparisons" in ran.out
+        assert "p-values are not corrected, since there is one comparison by each met" in ran.out
+        ran = run(
+            "compare",
+            "references.json",
+            "system_a.json",
+            "b=system_b.json",
+            *COCO,
+            "--correct",
+            "all",
+        )
+        assert "adjusted p" in ran.out and "Holm-corrected for the 7 comparisons made" in ran.out
 
     def test_json_and_csv_agree(self, run: Run) -> None:
         arguments = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "bleu-4")
@@ -308,7 +318,7 @@ class TestCompare:
         (row,) = csv.DictReader(run(*arguments, "-f", "csv").out.splitlines())
         (test,) = content["tests"]["bleu-4"]
         assert test["systems"] == [row["system"], row["other"]] == ["system_a", "system_b"]
-        assert float(row["p_permutation"]) == test["p_permutation"]
+        assert float(row["p"]) == test["p"]
         assert float(row["other_score"]) == content["scores"]["system_b"]["bleu-4"]
 
     @pytest.mark.parametrize(
@@ -321,7 +331,16 @@ class TestCompare:
     def test_three_systems_make_three_pairs(self, run: Run) -> None:
         systems = ("a=system_a.json", "b=system_b.json", "c=system_a.json")
         ran = run("compare", "references.json", *systems, "-m", "bleu-4")
-        assert all(f"{pair}: " in ran.out for pair in ("a - b", "a - c", "b - c"))
+        lines = [line.split() for line in ran.out.splitlines()[2:6]]
+        assert lines[0][-4:] == ["cluster", "1", "2", "3"]
+        assert [line[-4:] for line in lines[1:]] == [
+            ["a", "·", "=", ">"],
+            ["a", "=", "·", ">"],
+            ["b", "<", "<", "·"],
+        ]
+        ran = run("compare", "references.json", *systems, "-m", "bleu-4", "--pairs")
+        pairs = [line.replace("bleu-4", "").split()[:2] for line in ran.out.splitlines()[3:6]]
+        assert pairs == [["a", "b"], ["a", "c"], ["b", "c"]]
 
     def test_clashing_names_become_paths(self, run: Run) -> None:
         Path("other").mkdir()
@@ -764,11 +783,9 @@ def test_compare_by_slices(run: Run, nocaps: str) -> None:
     assert content["slices"]["by"] == "domain"
     found = content["slices"]["slices"]["near-domain"]
     assert found["images"] == 24
-    assert (
-        found["tests"]["cider-d"][0]["adjusted_p"] >= found["tests"]["cider-d"][0]["p_permutation"]
-    )
+    assert found["tests"]["cider-d"][0]["adjusted_p"] >= found["tests"]["cider-d"][0]["p"]
     ran = run("compare", nocaps, "system_a.json", "system_b.json", *settings, "--plot", "by.png")
-    assert "that of slices for the 3 of slices" in ran.out
+    assert "those of slices separately from those of all images" in ran.out
     assert Path("by.png").stat().st_size > 1000
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import cidery
+from cidery.corpus import ALL
 from cidery.reports.summary import explain_scores
-from cidery.scoring.score_table import ScoreTable
+from cidery.scoring.comparison import Comparison, Sampling
 from support.example import Example
 
 
@@ -15,15 +16,14 @@ def explain(systems: dict[str, dict[int, str]], example: Example, *metrics: str)
     compared = cidery.compare(
         systems, example.references, list(metrics), frequencies="coco-val2014"
     )
-    intervals = {name: table.intervals() for name, table in compared.tables.items()}
-    return explain_scores(compared.tables, compared.tests, intervals, metrics[0])
+    return explain_scores(compared, metrics[0])
 
 
 def test_the_best_is_named_whatever_the_order(example: Example) -> None:
     systems = {"b": example.system_b, "a": example.system_a}
     first, second, third = explain(systems, example, "cider-d", "rouge-l")
     assert first.startswith("By cider-d, a scores highest, ") and ", then b, " in first
-    assert "is unlikely to be chance (p = 0.002, corrected for the 2 comparisons" in second
+    assert "is unlikely to be chance (p < 0.001); a is better on" in second
     a, b = (
         cidery.score(captions, example.references, "cider-d", frequencies="coco-val2014")
         for captions in (example.system_a, example.system_b)
@@ -53,17 +53,17 @@ def test_equal_systems_and_metrics_that_disagree(example: Example) -> None:
         example.references,
         {"rouge-l": "rouge-l", "words": lambda candidate, _references: len(candidate.split())},
     )
-    intervals = {name: table.intervals() for name, table in compared.tables.items()}
-    found = explain_scores(compared.tables, compared.tests, intervals, "rouge-l")
+    found = explain_scores(compared, "rouge-l")
     assert found[-1] == "Not all metrics put a first: by words, longer is."
 
 
 def test_one_system(example: Example) -> None:
-    table: ScoreTable = cidery.score(example.system_a, example.references, "rouge-l")
-    found = explain_scores({"a": table}, {}, {"a": table.intervals()}, "rouge-l")
+    table = cidery.score(example.system_a, example.references, "rouge-l")
+    alone = Comparison({"a": table}, {}, Sampling(), {ALL: {"a": table.intervals()}})
+    found = explain_scores(alone, "rouge-l")
     assert found[0].startswith("a scores 0.5296 (95 % interval 0.") and "72 images" in found[0]
     with pytest.raises(KeyError):
-        explain_scores({"a": table}, {}, {"a": table.intervals()}, "meteor")
+        explain_scores(alone, "meteor")
 
 
 def test_nobody_is_first_among_equals(example: Example) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cidery.encoders.base import Floats32
-from cidery.encoders.weights import hash_file, hash_weights
+from cidery.encoders.weights import find_weights
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError, UnreliableWarning
 from cidery.runtime import current_progress
 from cidery.storage import CACHES

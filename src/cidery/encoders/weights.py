@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from cidery.errors import DataError, MissingExtraError
+from cidery.storage import hash_file
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 _KINDS = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}
@@ -80,23 +80,3 @@ def _read_pickled(path: Path) -> dict[str, np.ndarray]:
 def hash_weights(folder: Path) -> str:
     """Return the SHA-256 of the weights."""
     return hash_file(find_weights(folder))
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file, cached until the file changes."""
-    status = path.stat()
-    return _hash_unchanged(
-        path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-    )
-
-
-# Weights may be gigabytes. The key has all that changes when a file is written or replaced.
-@lru_cache(maxsize=32)
-def _hash_unchanged(path: Path, *status: int) -> str:  # noqa: ARG001
-    import hashlib  # slow to import (OpenSSL)
-
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()

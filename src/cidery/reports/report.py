@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cidery import _version
 from cidery.auditing import audit_systems
-from cidery.corpus import Candidates, Corpus, Missing, References, SlicesLike
+from cidery.corpus import ALL, Corpus, Missing, References, SlicesLike, SystemCaptions
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
 from cidery.metrics import Metric
 from cidery.reports import page_data as contents
@@ -24,9 +24,8 @@ from cidery.reports.summary import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
 from cidery.runtime import current_progress
 from cidery.scoring.comparison import Comparison, Sampling, compare_evaluation
-from cidery.scoring.evaluation import Evaluation
+from cidery.scoring.evaluation import Evaluation, name_runs
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
-from cidery.scoring.score_table import ScoreTable
 from cidery.scoring.slice_scores import SliceMode
 from cidery.statistics import RESAMPLES
 from cidery.storage import write_atomically
@@ -64,7 +63,7 @@ class Report:
 
 def write_report(
     path: str | os.PathLike[str],
-    systems: Mapping[str, Candidates],
+    systems: Mapping[str, SystemCaptions],
     references: References,
     metrics: PipelineLike = None,
     *,
@@ -90,7 +89,7 @@ def write_report(
 
     Args:
         path: output file.
-        systems: name -> captions, as in `score`.
+        systems: name -> captions, or several runs, as in `compare`.
         references: as in `score`.
         metrics: as in `score`; the summary is about CIDEr-D if it is among them, else the first.
         title: title of the page.
@@ -142,6 +141,7 @@ def write_report(
             thumbnails = find_thumbnails(images, first.images, target, embed=embed_images)
         step("resampling", 0.25)
         compared = compare_evaluation(evaluation, sampling)
+        has_runs = any(table.runs for table in evaluation.tables.values())
     messages = _reissue(raised)
     content = {
         "title": title or _make_title(list(systems)),
@@ -149,9 +149,9 @@ def write_report(
         "references_name": references_name,
         "warnings": messages,
         "findings": _audit(systems, references, references_name) if audit else None,
-        **_describe_scores(compared, sampling, first, pipeline.metrics),
+        **_describe_scores(compared, first, pipeline.metrics),
         **_describe_captions(evaluation, explained),
-        "diversity": without_nan(_measure_diversity(corpora, pipeline)),
+        "diversity": None if has_runs else without_nan(_measure_diversity(corpora, pipeline)),
         "thumbnails": thumbnails,
     }
     step("writing", 0.9)
@@ -214,43 +214,39 @@ def _reissue(raised: Sequence[warnings.WarningMessage]) -> list[str]:
 
 
 def _describe_scores(
-    compared: Comparison, sampling: Sampling, corpus: Corpus, metrics: Mapping[str, Metric]
+    compared: Comparison, corpus: Corpus, metrics: Mapping[str, Metric]
 ) -> dict[str, Any]:
     """Return the result of `compare` and its summary."""
     labels = list(next(iter(compared.tables.values())).corpus)
     lead = next((label for label in LEAD_METRICS if label in labels), labels[0])
-    lower = [label for label in labels if metrics[label].lower_is_better]
-    intervals = {name: table.intervals(**vars(sampling)) for name, table in compared.tables.items()}
+    intervals = compared.intervals[ALL]
     return {
         "report": LAYOUT,
         "cidery": _version.__version__,
         "citation": cite(),
         "lead": lead,
-        "lower": lower,
-        "summary": explain_scores(compared.tables, compared.tests, intervals, lead, lower),
+        "lower": [label for label in labels if metrics[label].lower_is_better],
+        "summary": explain_scores(compared, lead),
         "comparison": compared.to_dict(),
         "intervals": {name: contents.write_intervals(i) for name, i in intervals.items()},
-        "slices": _describe_slices(compared.tables, sampling, corpus),
+        "slices": _describe_slices(compared, corpus),
     }
 
 
-def _describe_slices(
-    tables: Mapping[str, ScoreTable], sampling: Sampling, corpus: Corpus
-) -> dict[str, Any] | None:
+def _describe_slices(compared: Comparison, corpus: Corpus) -> dict[str, Any] | None:
     """Return the images of each slice, and the intervals of each system."""
-    first = next(iter(tables.values())).slices
+    first = next(iter(compared.tables.values())).slices
     if first is None:
         return None
     places = dict(zip(corpus.candidate_ids, corpus.candidate_images.tolist(), strict=True))
-    intervals: dict[str, dict[str, Any]] = {name: {} for name in first}
-    for system, table in tables.items():
-        for name, part in (table.slices or {}).items():
-            intervals[name][system] = contents.write_intervals(part.intervals(**vars(sampling)))
     return {
         "by": first.by,
         "note": first.note,
         "members": {k: sorted({places[i] for i in part.ids}) for k, part in first.items()},
-        "intervals": intervals,
+        "intervals": {
+            name: {k: contents.write_intervals(i) for k, i in compared.intervals[name].items()}
+            for name in first
+        },
     }
 
 
@@ -310,9 +306,10 @@ def _measure_diversity(corpora: Mapping[str, Corpus], pipeline: Pipeline) -> dic
 
 
 def _audit(
-    systems: Mapping[str, Candidates], references: References, references_name: str
+    systems: Mapping[str, SystemCaptions], references: References, references_name: str
 ) -> dict[str, Any]:
-    """Return the findings of `audit_files` for each system."""
+    """Return the findings of `audit_files` for each system, or for each of its runs."""
     current_progress()("auditing captions", 0.3)
-    found = audit_systems(systems, references, references_name)
+    runs = {name: run for named in name_runs(systems).values() for name, run in named.items()}
+    found = audit_systems(runs, references, references_name)
     return {name: [without_nan(f.to_dict()) for f in a.findings] for name, a in found.items()}

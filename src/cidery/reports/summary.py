@@ -4,31 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from cidery.scoring.comparison import Tests
+from cidery.corpus import ALL
+from cidery.scoring.comparison import Comparison
 from cidery.scoring.score_table import ScoreTable
 from cidery.statistics import Interval, PairedTest
 from cidery.tables import format_p
 
-ALPHA = 0.05
-"""Significance level of corrected p-values."""
 
-
-def explain_scores(
-    tables: Mapping[str, ScoreTable],
-    tests: Tests,
-    intervals: Mapping[str, Mapping[str, Interval]],
-    lead: str,
-    lower: Collection[str] = (),
-) -> list[str]:
-    """Return sentences on the ranking by the leading metric, its significance and other metrics.
-
-    `lower`: metrics for which lower is better.
-    """
+def explain_scores(compared: Comparison, lead: str) -> list[str]:
+    """Return sentences on the ranking by the leading metric, its significance and other metrics."""
+    tables, intervals, lower = compared.tables, compared.intervals[ALL], compared.lower_is_better
     if len(tables) == 1:
         return _explain_one(tables, intervals, lead)
     ranked = _rank(tables, lead, lower)
     extreme = "lowest, which is best" if lead in lower else "highest"
-    count = sum(map(len, tests.values()))
     sentences = [
         f"By {lead}, {ranked[0]} scores {extreme}, {_spell(tables, intervals, ranked[0], lead)}, "
         f"then {ranked[1]}, {_spell(tables, intervals, ranked[1], lead)}."
@@ -36,10 +25,9 @@ def explain_scores(
         else f"By {lead}, {ranked[0]} and {ranked[1]} have the same score, "
         f"{_spell(tables, intervals, ranked[0], lead)}."
     ]
-    sentences.append(_explain_pair(ranked[0], ranked[1], tests[lead], count))
-    sentences += [
-        _explain_pair(ranked[0], other, tests[lead], count, short=True) for other in ranked[2:]
-    ]
+    tests, count = compared.tests[lead], compared.family_size
+    sentences.append(_explain_pair(ranked[0], ranked[1], tests, count))
+    sentences += [_explain_pair(ranked[0], other, tests, count, short=True) for other in ranked[2:]]
     return [*sentences, *_compare_metrics(tables, lead, lower)]
 
 
@@ -87,14 +75,14 @@ def _explain_pair(
     wins = 1 - test.wins if turned else test.wins
     p = format_p(test.adjusted_p)
     p = f"p {p}" if p.startswith("<") else f"p = {p}"
-    if test.adjusted_p >= ALPHA:
+    if not test.is_different:
         return (
             f"No difference between {one} and {other} was found ({p}); that does not mean that "
             "there is none."
         )
     if short:
         return f"The difference between {one} and {other} is unlikely to be chance ({p})."
-    corrected = f", corrected for the {count} comparisons made here" if count > 1 else ""
+    corrected = f", corrected for {count} comparisons" if count > 1 else ""
     low, high = sorted((-test.low, -test.high)) if turned else (test.low, test.high)
     return (
         f"The difference, {abs(test.difference):.4f} ({100 * test.confidence:g} % interval "

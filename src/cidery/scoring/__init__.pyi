@@ -2,6 +2,7 @@ from .comparison import compare_rows as compare_rows
 from .pipeline import Pipeline as Pipeline
 from .score_table import Resampling as Resampling
 from .score_table import ScoreTable as ScoreTable
+from .score_table import join_resampling as join_resampling
 from .scorer import Scorer as Scorer
 from .scorer import pool_counted as pool_counted
 from .slice_scores import describe as describe

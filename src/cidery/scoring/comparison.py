@@ -92,7 +92,7 @@ class Comparison(Tabular):
             {name: self.intervals[part][name].get(metric) for name in tables},
             {name: table.spread_over_runs(metric) for name, table in tables.items()},
             tests.get(metric, {}),
-            lower_is_better=metric in self._lower,
+            lower_is_better=metric in self.lower_is_better,
         )
 
     @property
@@ -100,8 +100,14 @@ class Comparison(Tabular):
         return next(iter(self.tables.values()))
 
     @property
-    def _lower(self) -> frozenset[str]:
+    def lower_is_better(self) -> frozenset[str]:
+        """Metrics for which lower is better."""
         return frozenset(k for k, s in self._first.resampling.items() if s.lower_is_better)
+
+    @property
+    def family_size(self) -> int:
+        """Number of comparisons of all images that are corrected together."""
+        return _count_family(self.tests, self.sampling.correct)
 
     @property
     def note(self) -> str:
@@ -120,7 +126,7 @@ class Comparison(Tabular):
             *([] if self.flips is None else [self._describe_flips()]),
             "a large p means that no difference was found, not that there is none",
             *self._describe_power(),
-            *describe_disagreement(self.tests, self._lower),
+            *describe_disagreement(self.tests, self.lower_is_better),
         ]
 
     def _describe_method(self) -> str:
@@ -139,22 +145,24 @@ class Comparison(Tabular):
         if self.slices is not None:
             each = "by each metric" if self.sampling.correct == "metric" else "made here"
             return (
-                f"p is Holm-corrected for the comparisons {each}, those of slices separately from "
+                f"p-values are Holm-corrected for the comparisons {each}, those of slices separately from "
                 "those of all images"
             )
-        count = _count_family(self.tests, self.sampling.correct)
-        if count < 2:
-            return "p is not corrected, since there is one comparison by each metric"
+        if self.family_size < 2:
+            return "p-values are not corrected, since there is one comparison by each metric"
         each = "by each metric" if self.sampling.correct == "metric" else "made here"
-        return f"p is Holm-corrected for the {count} comparisons {each}"
+        return f"p-values are Holm-corrected for the {self.family_size} comparisons {each}"
 
     def _describe_runs(self) -> list[str]:
         runs = {name: max(1, len(table.runs)) for name, table in self.tables.items()}
         single = [name for name, count in runs.items() if count == 1]
         if len(single) == len(runs):
             return ["one run per system: intervals and tests cover images, not training runs"]
-        counts = ", ".join(f"{name} {count}" for name, count in runs.items() if count > 1)
-        notes = [f"mean ± standard deviation over runs ({counts}); intervals and tests cover both"]
+        counts = ", ".join(f"{count} of {name}" for name, count in runs.items() if count > 1)
+        notes = [
+            f"mean ± standard deviation over runs ({counts}); intervals and tests cover images and "
+            "runs"
+        ]
         if single:
             notes.append(
                 f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} one run: the "
@@ -173,7 +181,7 @@ class Comparison(Tabular):
             return []
         listed = ", ".join(f"{metric} {value:.4f}" for metric, value in found.items())
         pairs = ", median of the pairs" if len(self.tables) > 2 else ""
-        return [f"differences found with a power of 80 % on these images{pairs}: {listed}"]
+        return [f"smallest detectable differences (power 80 %){pairs}: {listed}"]
 
     def _describe_unpaired(self) -> list[str]:
         """Return the comparisons in which images lack a score of either system."""
@@ -311,7 +319,8 @@ class Comparison(Tabular):
 
         by_slice = [] if self.slices is None else [Column("slice", align="left", merge=True)]
         columns = [*by_slice, Column("system", align="left"), *map(column, metrics)]
-        return Table(columns, rows, caption=self._caption(), signatures=[])
+        below = [found.table(digits) for found in self.differences]
+        return Table(columns, rows, caption=self._caption(), below=below)
 
     def _caption(self) -> str:
         count = _count(self.tables)
@@ -380,18 +389,19 @@ class Comparison(Tabular):
         two = len(self.tables) == 2
         names = ["system", "other"]
         scored = (
-            [Column(name, lambda row, name=name: row[f"score {name}"]) for name in self.tables]
+            [Column(name, key=f"score {name}", align="right") for name in self.tables]
             if two
             else [Column(name, align="left") for name in names]
         )
         verdict = [Column("verdict", align="left")] if self.sampling.margin is not None else []
+        adjusted = self.slices is not None or self.family_size > 1
         columns = [
             Column("metric", lambda row: self._first.mark(row["metric"]), align="left", merge=True),
             *self._slice_columns(),
             *scored,
             Column("diff", f"+.{digits}f", key="difference"),
             Column("interval", f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]"),
-            Column("p", lambda row: format_p(row["adjusted_p"])),
+            Column("adjusted p" if adjusted else "p", lambda row: format_p(row["adjusted_p"])),
             *(Column("effect", "+.2f"), Column("wins", "{percent:.0f} %"), *verdict),
         ]
         rows = []
@@ -445,9 +455,8 @@ class Comparison(Tabular):
         runs = max(max(1, len(table.runs)) for table in self.tables.values())
         rows = []
         for metric, pairs in self.tests.items():
-            family = _count_family({metric: pairs}, "metric")
-            if self.sampling.correct == "all":
-                family = _count_family(self.tests, "all")
+            together = self.tests if self.sampling.correct == "all" else {metric: pairs}
+            family = _count_family(together, self.sampling.correct)
             for (one, other), test in pairs.items():
                 images, more_runs = plan_comparison(
                     test,
@@ -475,7 +484,10 @@ class Comparison(Tabular):
             self._describe_family(),
         ]
         if runs > 1:
-            notes.append(f"runs: number of each system's runs, with {_count(self.tables)} images")
+            notes.append(
+                f"runs: number of each system's runs, with {_count(self.tables)} images; "
+                "unreachable: the other number is too small, however large this one"
+            )
         return Table(columns, rows, notes=notes)
 
     @property
@@ -514,7 +526,7 @@ def _write_count(key: str) -> Any:
         count = row[key]
         if np.isnan(count):
             return "–"
-        return "no number" if np.isinf(count) else f"{count:,.0f}"
+        return "unreachable" if np.isinf(count) else f"{count:,.0f}"
 
     return write
 

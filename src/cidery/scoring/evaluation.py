@@ -114,7 +114,7 @@ class Evaluation:
         """Match, check and score captions; the arguments are those of `score`."""
         check_mode(slices)
         tokenizers = choose_segmenters(segmenters, pipeline.language, by)
-        runs = _name_runs(systems)
+        runs = name_runs(systems)
         captions = {name: run for named in runs.values() for name, run in named.items()}
         corpora = match_systems(captions, references, missing, references_name)
         first = next(iter(corpora.values()))
@@ -134,7 +134,7 @@ class Evaluation:
         )
 
 
-def _name_runs(systems: Mapping[str, SystemCaptions]) -> dict[str, dict[str, Candidates]]:
+def name_runs(systems: Mapping[str, SystemCaptions]) -> dict[str, dict[str, Candidates]]:
     """Return system -> name of the run in messages -> its captions."""
     found = {}
     for system, given in systems.items():

@@ -271,7 +271,7 @@ def join_runs(tables: Sequence[ScoreTable]) -> ScoreTable:
         corpus={k: float(np.mean([t.corpus[k] for t in tables])) for k in first.corpus},
         each={k: np.concatenate([t.each[k] for t in tables]) for k in first.each},
         signatures={k: f"{s}|runs:{len(tables)}" for k, s in first.signatures.items()},
-        resampling=_join_rows([table.resampling for table in tables]),
+        resampling=join_resampling([table.resampling for table in tables]),
         slices=first.slices and first.slices.join([t.slices for t in tables if t.slices]),
         by_segmenter=None
         if first.by_segmenter is None
@@ -283,8 +283,12 @@ def join_runs(tables: Sequence[ScoreTable]) -> ScoreTable:
     )
 
 
-def _join_rows(runs: Sequence[Mapping[str, Resampling]]) -> dict[str, Resampling]:
-    """Put the rows of several runs side by side; metrics still share rows."""
+def join_resampling(runs: Sequence[Mapping[str, Resampling]]) -> dict[str, Resampling]:
+    """Return the sources of the mean scores of several runs, by metric; metrics still share rows.
+
+    Args:
+        runs: metric -> source, of each run, all on the same images.
+    """
     shared: dict[int, Floats] = {}
     joined = {}
     for label, source in runs[0].items():

@@ -6,8 +6,10 @@ from .cache import cache_directory as cache_directory
 from .cache import load as load
 from .content_hash import UnknownContentError as UnknownContentError
 from .content_hash import hash_content as hash_content
+from .content_hash import hash_file as hash_file
 from .content_hash import hash_library as hash_library
 from .content_hash import hash_path as hash_path
+from .content_hash import identify_file as identify_file
 from .content_hash import list_dependencies as list_dependencies
 from .disk_cache import CACHES as CACHES
 from .disk_cache import DiskCache as DiskCache

@@ -1,21 +1,26 @@
 """Hashes of content: values, files, and the code of functions with everything that it uses.
 
 Equal hashes mean equal results, in another process too. Code of installed packages counts by the
-package's version, other code by its bytecode.
+versions of the package and of those that it requires, other code by its bytecode. What code opens
+or imports under a name that it computes is not known: files by their path as text, for example.
 """
 
 from __future__ import annotations
 
 import copyreg
+import dis
 import enum
 import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
+from importlib import import_module
+from importlib.util import find_spec, resolve_name
+from pathlib import Path, PurePath
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -32,6 +37,9 @@ import numpy as np
 from cidery import _native
 
 _CHUNK = 1 << 20
+_RECENT = 2_000_000_000
+"""Nanoseconds in which a second change of a file may have the same times."""
+_CACHED_FUNCTION = type(lru_cache(lambda: None))
 _IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _DEVELOPMENT = re.compile(r"extra == .(check|coverage|docs|test|server|lab|plots|report)")
 """Requirements that no score depends on."""
@@ -64,21 +72,73 @@ def hash_content(value: object) -> str:
 def hash_path(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file, or of all files in a folder with their names.
 
-    Images count by size and time: reading a folder of them would take too long.
+    Images count by size and times: reading a folder of them would take too long.
     """
     path = Path(path)
     digest = hashlib.sha256()
-    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    files = _list_files(path) if path.is_dir() else [path]
     for file in files:
-        if file.is_file() and "__pycache__" not in file.parts:
+        if file.is_file():
             name, status = file.relative_to(path).as_posix(), file.stat()
             digest.update(f"{name}:{status.st_size}:".encode("utf-8", "surrogateescape"))
             if file.suffix.lower() in _IMAGES:
-                digest.update(f"{status.st_mtime_ns}:".encode())
-                continue
-            with file.open("rb") as opened:
-                while chunk := opened.read(_CHUNK):
-                    digest.update(chunk)
+                digest.update(f"{status.st_mtime_ns}:{status.st_ctime_ns}:".encode())
+            else:
+                digest.update(hash_file(file).encode())
+    return digest.hexdigest()
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """Return the files in a folder and in folders that it links to."""
+    files = []
+    seen = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        known = os.path.realpath(place)
+        if known in seen:  # a link to a folder that contains it
+            folders.clear()
+            continue
+        seen.add(known)
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        files += [Path(place, name) for name in names]
+    return sorted(files)
+
+
+def hash_file(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, cached until the file changes."""
+    path = Path(path)
+    status = identify_file(path)
+    return str(status[-1]) if len(status) > _STATUS else _hash_unchanged(path, *status)
+
+
+def identify_file(path: str | os.PathLike[str]) -> tuple[int | str, ...]:
+    """Return what changes whenever a file is written or replaced, as a key of caches in memory.
+
+    These are its size, times and number; for a file that has just been changed its SHA-256, too,
+    because two changes within a few milliseconds have the same times.
+    """
+    path = Path(path)
+    status = path.stat()
+    found = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _RECENT:
+        return found
+    return (*found, _read_digest(path))
+
+
+_STATUS = 4
+"""Length of the key of a file that has not just been changed."""
+
+
+# Weights may be gigabytes.
+@lru_cache(maxsize=4096)
+def _hash_unchanged(path: Path, *status: int | str) -> str:  # noqa: ARG001
+    return _read_digest(path)
+
+
+def _read_digest(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
     return digest.hexdigest()
 
 
@@ -91,20 +151,48 @@ def hash_library() -> str:
 
 @lru_cache(maxsize=1)
 def list_dependencies() -> dict[str, str]:
-    """Return the versions of Python and of cidery's installed dependencies, by name."""
-    from importlib.metadata import PackageNotFoundError, requires, version
+    """Return the versions of Python and of cidery's installed dependencies, by name.
 
-    versions = {"Python": sys.version.partition(" ")[0]}
+    They include what the dependencies require, such as thinc, which computes for spaCy.
+    """
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         required = [line for line in requires("cidery") or () if not _DEVELOPMENT.search(line)]
     except PackageNotFoundError:  # not installed, but on the path
         required = ["numpy"]
-    for name in sorted({re.split(r"[^A-Za-z0-9_.-]", line)[0] for line in required}):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
+    names = {_read_name(line) for line in required} - {"cidery"}
+    return {"Python": sys.version.partition(" ")[0], **_list_versions(sorted(names))}
+
+
+def _read_name(requirement: str) -> str:
+    return re.split(r"[^A-Za-z0-9_.-]", requirement)[0]
+
+
+def _list_versions(packages: Sequence[str]) -> dict[str, str]:
+    """Return the versions of packages that are installed, and of all that they require."""
+    versions: dict[str, str] = {}
+    waiting = list(packages)
+    while waiting:
+        name = waiting.pop()
+        if name in versions or (found := _read_metadata(name)) is None:
             continue
-    return versions
+        versions[name], required = found
+        waiting += required
+    return dict(sorted(versions.items()))
+
+
+@lru_cache(maxsize=1024)
+def _read_metadata(package: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the version of a package and what it requires; None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        found = distribution(package)
+    except PackageNotFoundError:
+        return None
+    required = [line for line in found.requires or () if "extra ==" not in line]
+    return found.version, tuple(sorted({_read_name(line) for line in required}))
 
 
 @lru_cache(maxsize=1)
@@ -116,19 +204,29 @@ def _find_distributions() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=512)
 def _find_package(module: str) -> str | None:
-    """Return the package of a module with its version; None for code that is not installed."""
-    from importlib.metadata import version
+    """Return the package of a module and what it requires, with versions.
 
+    None for code that is not installed.
+    """
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return None if top == "__main__" else f"Python-{sys.version_info[0]}.{sys.version_info[1]}"
     if top == __name__.partition(".")[0]:
         return top  # by `hash_library`
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    file = getattr(sys.modules.get(module), "__file__", None) or _find_file(top)
     if not {"site-packages", "dist-packages"} & set(Path(file).parts):
         return None
-    names = sorted(set(_find_distributions().get(top, ())))
-    return "+".join(f"{name}-{version(name)}" for name in names) or None
+    versions = _list_versions(sorted(set(_find_distributions().get(top, ()))))
+    return "+".join(f"{name}-{version}" for name, version in versions.items()) or None
+
+
+def _find_file(module: str) -> str:
+    """Return the file of a module that is not imported yet; empty if it has none."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return ""
+    return (spec.origin if spec else None) or ""
 
 
 class _Hasher:
@@ -155,12 +253,29 @@ class _Hasher:
 
     def describe(self, value: Any) -> Iterator[str | bytes]:
         """Yield the parts of a value."""
+        exact = self.exact_kinds.get(type(value))  # subclasses may have code and state of their own
+        if exact is not None:
+            yield exact.__name__
+            yield from exact(value)
+            return
         for kinds, describe in self.kinds:
             if isinstance(value, kinds):
                 yield describe.__name__
                 yield from describe(value)
                 return
         yield from self.describe_object(value)
+
+    @cached_property
+    def exact_kinds(self) -> dict[type, Callable[[Any], Iterator[str | bytes]]]:
+        return {
+            np.ndarray: self.describe_array,
+            dict: self.describe_dict,
+            list: self.describe_sequence,
+            tuple: self.describe_sequence,
+            set: self.describe_set,
+            frozenset: self.describe_set,
+            _CACHED_FUNCTION: self.describe_cached,
+        }
 
     @cached_property
     def kinds(self) -> list[tuple[Any, Callable[[Any], Iterator[str | bytes]]]]:
@@ -171,13 +286,10 @@ class _Hasher:
             (BuiltinFunctionType, self.describe_builtin),
             (ModuleType, self.describe_module),
             (CodeType, self.describe_code),
-            (os.PathLike, self.describe_path),
-            (np.ndarray, self.describe_array),
-            (dict, self.describe_dict),
-            ((list, tuple), self.describe_sequence),
-            ((set, frozenset), self.describe_set),
+            (PurePath, self.describe_path),
             (enum.Enum, self.describe_enum),
             ((property, classmethod, staticmethod, cached_property), self.describe_descriptor),
+            ((set, frozenset), self.describe_own_set),
         ]
 
     def describe_class(self, value: type) -> Iterator[str | bytes]:
@@ -207,9 +319,44 @@ class _Hasher:
             yield name
             yield self.named(name, cell.cell_contents)
         if package is None:
-            for name in sorted(_list_names(value.__code__) & value.__globals__.keys()):
-                yield name
-                yield self.named(name, value.__globals__[name])
+            yield self.hash(vars(value))
+            names = _list_names(value.__code__)
+            yield from self.describe_names(value.__globals__, names)
+            for module, taken in _list_imports(value.__code__, value.__globals__):
+                yield from self.describe_import(module, taken, names)
+
+    def describe_names(
+        self, known: dict[str, Any], names: set[str], seen: tuple[dict[str, Any], ...] = ()
+    ) -> Iterator[str | bytes]:
+        """Yield the values of names, and of those that are attributes of modules among them."""
+        for name in sorted(names & known.keys()):
+            value = known[name]
+            yield name
+            yield self.named(name, value)
+            if isinstance(value, ModuleType) and _find_package(value.__name__) is None:
+                inside = vars(value)
+                if not any(inside is one for one in (known, *seen)):
+                    yield from self.describe_names(inside, names, (known, *seen))
+
+    def describe_import(
+        self, name: str, taken: Sequence[str], names: set[str]
+    ) -> Iterator[str | bytes]:
+        """Yield the parts of a module that a function imports while it runs."""
+        package = _find_package(name)
+        yield package or name
+        if package is not None:
+            return
+        try:
+            module = import_module(name)
+            for inner in taken if hasattr(module, "__path__") else ():
+                if not hasattr(module, inner):
+                    import_module(f"{name}.{inner}")
+        except ImportError:
+            yield "missing"
+        except Exception:
+            raise UnknownContentError(f"the module {name}") from None
+        else:
+            yield from self.describe_names({name: module}, {name, *names})
 
     def describe_method(self, value: MethodType) -> Iterator[str | bytes]:
         yield self.hash(value.__func__)
@@ -217,7 +364,21 @@ class _Hasher:
 
     def describe_builtin(self, value: BuiltinFunctionType) -> Iterator[str | bytes]:
         yield value.__qualname__
-        yield self.hash(value.__self__)
+        if value.__self__ is None:
+            yield from self.describe_origin(value)
+        else:
+            yield self.hash(value.__self__)
+
+    def describe_origin(self, value: Any) -> Iterator[str | bytes]:
+        """Yield the package or the file of the module that has a value by its name."""
+        name = getattr(value, "__module__", None) or type(value).__module__
+        package = _find_package(name)
+        if package is None and name not in sys.modules:
+            raise UnknownContentError(f"an object of type {type(value).__qualname__}")
+        yield package or self.hash(sys.modules[name])
+
+    def describe_cached(self, value: Any) -> Iterator[str | bytes]:
+        yield self.hash(value.__wrapped__)
 
     def describe_module(self, value: ModuleType) -> Iterator[str | bytes]:
         yield value.__name__
@@ -239,15 +400,18 @@ class _Hasher:
         numbers = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
         names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
         yield self.hash((value.co_consts, numbers, names, value.co_flags))
+        yield getattr(value, "co_exceptiontable", b"")  # from Python 3.11 on; else in the code
 
-    def describe_path(self, value: os.PathLike[str]) -> Iterator[str | bytes]:
+    def describe_path(self, value: PurePath) -> Iterator[str | bytes]:
         yield hash_path(value)
+        if not os.path.exists(value):  # noqa: PTH110 (a pure path has no exists)
+            yield str(value)
 
     def describe_array(self, value: np.ndarray) -> Iterator[str | bytes]:
         if value.dtype.hasobject:
             yield self.hash(value.tolist())
         else:
-            yield f"{value.dtype.str}{value.shape}"
+            yield f"{value.dtype!r}{value.shape}"  # with the names of fields
             yield np.ascontiguousarray(value).tobytes()
 
     def describe_dict(self, value: dict[Any, Any]) -> Iterator[str | bytes]:
@@ -263,9 +427,16 @@ class _Hasher:
     def describe_set(self, value: Iterable[Any]) -> Iterator[str | bytes]:
         yield from sorted(map(self.hash, value))
 
+    def describe_own_set(self, value: Any) -> Iterator[str | bytes]:
+        """Yield the parts of an object that is a set, too, whose order differs by process."""
+        yield self.hash(type(value))
+        yield from self.describe_set(value)
+        yield self.hash(getattr(value, "__dict__", None))
+
     def describe_enum(self, value: enum.Enum) -> Iterator[str | bytes]:
         yield self.hash(type(value))
-        yield value.name
+        yield str(value.name)  # None for combined flags
+        yield self.hash(value.value)
 
     def describe_descriptor(self, value: Any) -> Iterator[str | bytes]:
         for name in ("fget", "fset", "fdel", "__func__", "func"):
@@ -273,23 +444,27 @@ class _Hasher:
 
     def describe_object(self, value: Any) -> Iterator[str | bytes]:
         """Yield the fields of a dataclass, or the state that pickle would save."""
-        wrapped = getattr(value, "__wrapped__", None)
-        if wrapped is not None:  # functools.lru_cache and the like
-            yield self.hash(wrapped)
-            return
         yield self.hash(type(value))
+        if isinstance(value, os.PathLike):
+            yield hash_path(value)
         if is_dataclass(value):
-            for field in fields(value):
-                yield field.name
-                yield self.named(field.name, getattr(value, field.name))
+            names = [field.name for field in fields(value)]
+            if _find_package(type(value).__module__) is None:  # a subclass may have more
+                names += sorted(_list_own_attributes(value) - set(names))
+            for name in names:
+                yield name
+                yield self.named(name, getattr(value, name))
             return
         try:
             reducer = copyreg.dispatch_table.get(type(value))
             reduced = value.__reduce_ex__(4) if reducer is None else reducer(value)
         except Exception:
             raise UnknownContentError(f"an object of type {type(value).__qualname__}") from None
-        parts = (reduced,) if isinstance(reduced, str) else reduced
-        for part in parts:
+        if isinstance(reduced, str):  # the name of a global, such as a compiled function
+            yield reduced
+            yield from self.describe_origin(value)
+            return
+        for part in reduced:
             yield self.hash(list(part) if isinstance(part, Iterator) else part)
 
     def named(self, name: str, value: object) -> bytes:
@@ -307,6 +482,31 @@ def _list_names(code: CodeType) -> set[str]:
     """Return the names that a function and the functions inside it use."""
     inner = (const for const in code.co_consts if isinstance(const, CodeType))
     return set(code.co_names).union(*map(_list_names, inner))
+
+
+def _list_imports(code: CodeType, known: dict[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the modules that a function imports while it runs, with the names taken from each."""
+    instructions = list(dis.get_instructions(code))
+    for place, one in enumerate(instructions):
+        if one.opname == "IMPORT_NAME":
+            level, taken = (found.argval for found in instructions[place - 2 : place])
+            package = str(known.get("__package__") or "")
+            yield (
+                resolve_name("." * level + one.argval, package) if level else one.argval,
+                taken or (),
+            )
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _list_imports(const, known)
+
+
+def _list_own_attributes(value: Any) -> set[str]:
+    """Return the names of an object's attributes, without those that are computed and cached."""
+    return {
+        name
+        for name in getattr(value, "__dict__", {})
+        if not isinstance(getattr(type(value), name, None), cached_property)
+    }
 
 
 def _find_module(value: object) -> str | None:

@@ -40,28 +40,30 @@
   }
 
   function drawScores() {
-    const { scores } = content.comparison;
+    const { scores, rankings, runs } = content.comparison;
     const rows = metrics.map((metric) => {
       const sign = (content.lower || []).includes(metric) ? -1 : 1;
       const best = names.reduce((a, b) => (sign * scores[b][metric] > sign * scores[a][metric] ? b : a));
+      const ranked = rankings && Object.fromEntries(rankings[metric].map((one) => [one.system, one]));
       const cells = names.map((name) => {
         const interval = (content.intervals[name] || {})[metric];
-        const test = several && name !== best ? findTest(metric, name, best) : null;
+        const test = several && !ranked && name !== best ? findTest(metric, name, best) : null;
+        const isBest = ranked ? ranked[name].rank === 1 : several && name === best;
+        const count = runs ? runs[name].length : 1;
         return make(
           "td",
-          {
-            className: `number${several && name === best ? " best" : ""}`,
-            title: String(scores[name][metric]),
-          },
+          { className: `number${isBest ? " best" : ""}`, title: String(scores[name][metric]) },
           show(scores[name][metric]),
+          ranked ? make("sup", {}, ranked[name].cluster) : null,
           interval ? make("small", {}, `${show(interval.low)} to ${show(interval.high)}`) : null,
+          count > 1 ? make("small", {}, `mean of ${count} runs`) : null,
           test
             ? make(
                 "small",
                 {},
-                test.adjusted_p < 0.05
+                test.verdict.startsWith("different")
                   ? showP(test.adjusted_p)
-                  : `${showP(test.adjusted_p)}: no difference found`,
+                  : `${showP(test.adjusted_p)}: ${test.verdict === "equivalent" ? "equivalent" : "no difference found"}`,
               )
             : null,
         );
@@ -69,7 +71,10 @@
       return make("tr", {}, make("th", { scope: "row" }, metric), ...cells);
     });
     const first = Object.values(Object.values(content.intervals)[0])[0];
-    const caption = `Scores with ${first ? `${100 * first.confidence} % bootstrap` : "no"} intervals${several ? "; the best in bold, p of the difference from it" : ""}`;
+    const legend = rankings
+      ? "; bold: no system is significantly better; systems that share a letter were not told apart"
+      : "; the best in bold, p of the difference from it";
+    const caption = `Scores with ${first ? `${100 * first.confidence} %` : "no"} intervals${several ? legend : ""}`;
     at("scores").append(
       make("div", { className: "means" }, ...content.summary.map((sentence) => make("p", {}, sentence))),
       ...content.warnings.map((warning) => make("p", { className: "note" }, warning)),
@@ -95,15 +100,18 @@
       ),
     );
     if (several) {
+      if (rankings) at("scores").append(drawRankings(rankings));
       const tests = metrics.flatMap((metric) =>
         content.comparison.tests[metric].map((test) => [
           metric,
           `${test.systems[0]} − ${test.systems[1]}`,
           showSigned(test.difference),
           test.low === null ? "–" : `${showSigned(test.low)} to ${showSigned(test.high)}`,
+          showP(test.p),
           showP(test.adjusted_p),
           showSigned(test.effect, 2),
           `${show(100 * test.wins, 0)} %`,
+          test.method,
         ]),
       );
       at("scores").append(
@@ -112,20 +120,45 @@
           {},
           make("summary", {}, "All pairwise tests"),
           table(
-            ["metric", "systems", "difference", "interval", "p", "effect", "wins"],
+            ["metric", "systems", "difference", "interval", "p", "adjusted p", "effect", "wins", "method"],
             tests,
             "Every pair of systems by every metric",
           ),
-          make(
-            "p",
-            { className: "faint" },
-            `${content.comparison.note[0].toUpperCase()}${content.comparison.note.slice(1)}`,
-          ),
+          make("p", { className: "faint" }, content.comparison.note),
         ),
       );
     }
     if (content.slices) at("scores").append(drawSlices());
     if (content.diversity) at("scores").append(...drawDiversity());
+  }
+
+  function drawRankings(rankings) {
+    const tables = metrics.map((metric) =>
+      table(
+        ["", "system", "score", "interval", "cluster", ...rankings[metric].map((_, place) => String(place + 1))],
+        rankings[metric].map((one, place) => [
+          place + 1,
+          one.system,
+          one.score,
+          one.low === null ? "–" : `${show(one.low)} to ${show(one.high)}`,
+          one.cluster,
+          ...one.against,
+        ]),
+        `Ranking by ${metric}`,
+      ),
+    );
+    return make(
+      "details",
+      { id: "rankings" },
+      make("summary", {}, "Rankings"),
+      make(
+        "p",
+        { className: "faint" },
+        "Signs compare a system with the others in the order of the ranking: > significantly better, " +
+          "< worse, = not told apart.",
+      ),
+      ...tables,
+    );
   }
 
   function drawSlices() {
