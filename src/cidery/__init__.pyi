@@ -13,6 +13,7 @@ from .corpus.corpus import Corpus as Corpus
 from .corpus.description import Description as Description
 from .corpus.description import describe as describe
 from .corpus.filtering import filter_references as filter_references
+from .corpus.inputs import Runs as Runs
 from .dense_video import score_dense_video as score_dense_video
 from .diversity import measure_diversity as measure_diversity
 from .diversity import rank_references as rank_references
@@ -63,11 +64,13 @@ from .reports import write_report as write_report
 from .rewards import Reward as Reward
 from .scoring.comparison import Comparison as Comparison
 from .scoring.comparison import compare as compare
+from .scoring.comparison import compare_scores as compare_scores
 from .scoring.evaluation import score as score
 from .scoring.explaining import Explanations as Explanations
 from .scoring.explaining import explain as explain
 from .scoring.explaining import explain_captions as explain_captions
 from .scoring.pipeline import Pipeline as Pipeline
+from .scoring.power import estimate_detectable as estimate_detectable
 from .scoring.score_table import ScoreTable as ScoreTable
 from .tables import Table as Table
 from .text.tokenizers import tokenize as tokenize

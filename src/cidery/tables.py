@@ -196,7 +196,7 @@ class Table:
         return "\n\n".join(filter(None, parts))
 
     def to_latex(self) -> str:
-        """Return a LaTeX tabular for the package booktabs, with title and notes as comments."""
+        """Return a LaTeX table for booktabs, with title, notes and signatures as comments."""
         head, *body = (
             f"{_protect(' & '.join(row))} \\\\"
             for row in self._mark(_escape_latex, r"\textbf{{{}}}", r"\textsuperscript{{{}}}")
@@ -213,7 +213,7 @@ class Table:
             *(r"\toprule", head, r"\midrule", *body, r"\bottomrule"),
             r"\end{tabular}",
             *after,
-            *(f"% {one_line(note)}" for note in self.all_notes),
+            *(f"% {one_line(note)}" for note in (*self.all_notes, *self.signatures)),
         ]
         return "\n\n".join(["\n".join(lines), *(table.to_latex() for table in self.below)])
 

@@ -322,7 +322,7 @@ class TestCompare:
         assert float(row["other_score"]) == content["scores"]["system_b"]["bleu-4"]
 
     @pytest.mark.parametrize(
-        ("format", "start"), [("markdown", "| metric |"), ("latex", "\\begin{tabular}")]
+        ("format", "start"), [("markdown", "| metric |"), ("latex", "\\begin{table}")]
     )
     def test_tables_for_papers(self, run: Run, format: str, start: str) -> None:
         arguments = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "bleu-4")
@@ -360,7 +360,8 @@ class TestStats:
     def test_json(self, run: Run) -> None:
         content = json.loads(run("stats", "references.json", "-f", "json").out)
         references = read_references(bundled.path("references.json"))
-        described = cidery.describe(references).to_dict()
+        detectable = cidery.estimate_detectable(references, ["bleu-4", "rouge-l", "cider-d"])
+        described = cidery.describe(references).to_dict() | {"detectable": detectable}
         assert content == json.loads(json.dumps(described))
 
     def test_several_files(self, run: Run) -> None:

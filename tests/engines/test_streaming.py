@@ -524,3 +524,39 @@ def test_urls_that_cannot_be_read(tmp_path: Path, url: str, problem: str) -> Non
         score_here(tmp_path, (url, url), METRICS)
     assert str(caught.value).startswith(url.partition("://")[0])
     assert not list(tmp_path.rglob("lock")), "nothing was begun"
+
+
+def test_systems_and_runs_are_compared(
+    example: Example, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    candidates, references = example.many(600)  # some share a group
+    flipped = dict(zip(candidates, reversed(list(candidates.values())), strict=True))
+    longer = {image: f"{caption} today" for image, caption in candidates.items()}
+    runs = {"one": longer, "two": candidates, "other": flipped}
+    for name, captions in runs.items():
+        lines = [{"image_id": i, "caption": caption} for i, caption in captions.items()]
+        write_lines(tmp_path / f"{name}.jsonl", lines)
+    lines = [{"image_id": i, "caption": c} for i, group in references.items() for c in group]
+    write_lines(tmp_path / "references.jsonl", lines)
+    command = ["compare", "references.jsonl", "ours=one.jsonl,two.jsonl", "other.jsonl"]
+    command += ["-m", "cider-d", "-m", "bleu-4"]
+    assert main([*command, "--stream", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    known = cidery.compare({"ours": [longer, candidates], "other": flipped}, references, METRICS)
+    expected = known.to_dict()
+    assert (found["scores"], found["runs"]) == (expected["scores"], expected["runs"])
+    assert found["signatures"] == expected["signatures"]
+    for metric in METRICS:
+        [test], [other] = found["tests"][metric], expected["tests"][metric]
+        assert test["difference"] == other["difference"]
+        assert test["method"] == "images and runs" and test["effect"] is test["wins"] is None
+        # Samples are of groups of images.
+        assert test["error"] == pytest.approx(other["error"], rel=0.1)
+    assert "Effect and wins are not computed for streams" in found["note"]
+    assert not list(tmp_path.glob("cidery-work-*"))
+    for options in (["--by", "length"], ["--why"], ["--missing", "skip"], ["--plot", "x.png"]):
+        assert main([*command, "--stream", *options]) == 2
+        assert "not supported with --stream" in capsys.readouterr().err
+    assert main([*command, "--work", "folder"]) == 2
+    assert "only valid with --stream" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 
@@ -88,3 +89,25 @@ def test_all_images_have_a_score_by_default() -> None:
     found = cidery.compare({"one": ONE, "other": OTHER}, REFERENCES, "rouge-l", resamples=50)
     assert found.tests["rouge-l"]["one", "other"].paired_images == 6
     assert "both have a score" not in found.note
+
+
+@pytest.mark.filterwarnings("ignore:.*:cidery.errors.SliceWarning")
+def test_systems_without_any_score_are_not_judged() -> None:
+    none = dict.fromkeys(REFERENCES, "a cat")
+    systems = {"one": ONE, "none": none, "nothing": dict.fromkeys(none, "a dog")}
+    found = cidery.compare(systems, REFERENCES, [RedWords()], resamples=50, margin=0.1)
+    ranked = found.rankings["red-words"]
+    assert [(one.system, one.rank, one.cluster) for one in ranked] == [
+        ("one", 1, "a"),
+        ("none", None, ""),
+        ("nothing", None, ""),
+    ]
+    assert [one.against for one in ranked] == ["·??", "?·?", "??·"]
+    for test in found.tests["red-words"].values():
+        assert math.isnan(test.p) and math.isnan(test.adjusted_p)
+        assert (test.method, test.verdict) == ("none", "undecided")
+    assert json.dumps(found.to_dict(), allow_nan=False)
+    runs = {"one": ONE, "none": [none, systems["nothing"]]}
+    found = cidery.compare(runs, REFERENCES, [RedWords()], resamples=50)
+    assert found.tests["red-words"]["one", "none"].verdict == "undecided"
+    assert "& -- &" in found.to_latex()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cidery.cli import options, parsing
 from cidery.cli.progress_bar import progress
-from cidery.cli.rendering import show_result
+from cidery.cli.rendering import resumable, show_result
+
+if TYPE_CHECKING:
+    from cidery.scoring.comparison import Comparison
 
 app = parsing.new_app()
 
@@ -24,9 +28,10 @@ app = parsing.new_app()
         "cidery compare nocaps_val.json ours.json theirs.json --by domain",
         "cidery compare references.json ours.json theirs.json -m cider-d --why",
         "cidery compare references.json ours.json theirs.json -m spice --engine ray --address auto",
+        "cidery compare references.parquet 'ours=a/*.parquet' 'theirs=b/*.parquet' --stream",
     )
 )
-@options.with_options(without=("stream", "work"))
+@options.with_options()
 def compare(
     references: options.References,
     systems: Annotated[
@@ -94,32 +99,50 @@ def compare(
     import cidery
 
     files = parsing.name_systems(systems)
-    parsing.check_plot(plot, inputs.by, references, *files.values())
-    with engine.run_metrics(), progress(len(files) + 2, references, *files.values()) as step:
-        read = inputs.read(step, references, files)
-        step("scoring and resampling")
-        comparison = cidery.compare(
-            read.captions,
-            read.references,
-            pipeline.metrics,
-            segmenters=parsing.read_segmenters(segmenters),
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            correct=correct,
-            margin=margin,
-            why=why,
-            references_name=references,
-            **inputs.describe(read),
-            **pipeline.settings,
+    sampling: dict[str, Any] = {
+        "confidence": confidence,
+        "resamples": resamples,
+        "seed": seed,
+        "correct": correct,
+        "margin": margin,
+    }
+    if engine.stream:
+        parsing.refuse_with_stream(
+            {
+                "--by": inputs.by,
+                "--segmenters": segmenters,
+                "--split": inputs.split,
+                "--plot": plot,
+                "--why": why or None,
+                "--missing": inputs.missing if inputs.missing != "error" else None,
+            }
         )
-        if plot:
-            from cidery.plots import plot_slices, save_figures
-
-            figure = plot_slices(
-                comparison.tables, confidence=confidence, seed=seed, resamples=resamples
+        comparison = _compare_streams(references, files, pipeline, inputs, engine, sampling)
+    else:
+        if engine.work:
+            raise typer.BadParameter("only valid with --stream", param_hint="--work")
+        parsing.check_plot(plot, inputs.by, references, *files.values())
+        with engine.run_metrics(), progress(len(files) + 2, references, *files.values()) as step:
+            read = inputs.read(step, references, files)
+            step("scoring and resampling")
+            comparison = cidery.compare(
+                read.captions,
+                read.references,
+                pipeline.metrics,
+                segmenters=parsing.read_segmenters(segmenters),
+                why=why,
+                references_name=references,
+                **sampling,
+                **inputs.describe(read),
+                **pipeline.settings,
             )
-            save_figures(figure, plot)
+            if plot:
+                from cidery.plots import plot_slices, save_figures
+
+                figure = plot_slices(
+                    comparison.tables, confidence=confidence, seed=seed, resamples=resamples
+                )
+                save_figures(figure, plot)
     first = next(iter(comparison.tables.values()))
     title = f"{len(files)} systems, {first.image_count} images of {references}"
     if plan is not None:
@@ -128,3 +151,27 @@ def compare(
         show_result(comparison.table(pairs=True), format, title=title, content=comparison.to_dict())
     else:
         show_result(comparison, format, title=title)
+
+
+def _compare_streams(
+    references: str,
+    systems: Mapping[str, str],
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    engine: options.EngineOptions,
+    sampling: Mapping[str, Any],
+) -> Comparison:
+    """Score each system and run as a stream, then compare the scores."""
+    import cidery
+
+    runs = {name: parsing.split_runs(file) for name, file in systems.items()}
+    files = [file for listed in runs.values() for file in listed]
+    found: dict[str, list[Any]] = {name: [] for name in runs}
+    with resumable(), progress(len(files) + 1, references, *files) as step:
+        for name, listed in runs.items():
+            for file in listed:
+                step(f"scoring {file}")
+                stream = engine.score(file, references, pipeline, inputs)
+                found[name].append(stream.table)
+        step("resampling")
+        return cidery.compare_scores(found, **sampling)

@@ -23,6 +23,7 @@ import typer
 from cidery.cli import parsing
 
 if TYPE_CHECKING:
+    from cidery.engines import StreamResult
     from cidery.scoring.pipeline import PipelineSettings
 
 Command: TypeAlias = Callable[..., Any]
@@ -427,6 +428,32 @@ class EngineOptions:
         if self.address is not None:
             raise typer.BadParameter("only valid with --engine ray", param_hint="--address")
         return get_engine("local", processes=threads)
+
+    def score(
+        self,
+        results: str,
+        references: str,
+        pipeline: PipelineOptions,
+        inputs: InputOptions,
+        captions: str | None = None,
+    ) -> StreamResult:
+        """Score a stream."""
+        import cidery
+
+        return cidery.score_stream(
+            results,
+            references,
+            pipeline.metrics,
+            captions=captions,
+            missing=inputs.missing,
+            caption_field=inputs.caption_field,
+            reference_field=inputs.reference_field,
+            id_field=inputs.id_field,
+            reference_id_field=inputs.reference_id_field,
+            engine=self.open(pipeline.threads),
+            work=self.work,
+            **pipeline.settings,
+        )
 
     def refuse(self) -> None:
         """Refuse options of streams for captions that are scored in memory."""

@@ -74,6 +74,13 @@ def split_runs(given: str) -> list[str]:
     return files
 
 
+def refuse_with_stream(given: Mapping[str, object]) -> None:
+    """Refuse options that streams do not support; None is not given."""
+    for option, value in given.items():
+        if value is not None:
+            raise typer.BadParameter("not supported with --stream", param_hint=option)
+
+
 def examples(*lines: str) -> str:
     """Return an epilog for `--help`; a backspace keeps its lines as they are."""
     return "\n".join(["\b", "Examples:", *(f"  $ {line}" for line in lines)])

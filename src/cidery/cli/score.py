@@ -83,7 +83,7 @@ def score(
     sampling = None if confidence is None else (confidence, seed, resamples)
     if engine.is_stream(results, references):
         separate = "separate" if inputs.slices == "separate" else None
-        _refuse(
+        parsing.refuse_with_stream(
             {
                 "--by": inputs.by,
                 "--segmenters": segmenters,
@@ -130,12 +130,6 @@ def score(
     shown.show(format, f"{results}: {images} scored against {references}")
 
 
-def _refuse(given: Mapping[str, object]) -> None:
-    for option, value in given.items():
-        if value is not None:
-            raise typer.BadParameter("not supported with --stream", param_hint=option)
-
-
 def _score_stream(
     results: str,
     references: str,
@@ -146,24 +140,9 @@ def _score_stream(
     sampling: tuple[float, int, int] | None,
     format: str,
 ) -> None:
-    import cidery
-
     with resumable(), progress(4, results, references) as step:
         step("reading captions")
-        found = cidery.score_stream(
-            results,
-            references,
-            pipeline.metrics,
-            captions=captions,
-            missing=inputs.missing,
-            caption_field=inputs.caption_field,
-            reference_field=inputs.reference_field,
-            id_field=inputs.id_field,
-            reference_id_field=inputs.reference_id_field,
-            engine=engine.open(pipeline.threads),
-            work=engine.work,
-            **pipeline.settings,
-        )
+        found = engine.score(results, references, pipeline, inputs, captions)
         shown = _Shown.draw(found.table, *sampling) if sampling else _Shown(found.table)
     images = f"{found.table.image_count:,} images"
     shown.show(format, f"{results}: {images} scored against {references}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from cidery.corpus import Bin, Description
 
 app = parsing.new_app()
+
+DETECTABLE_BY = ("bleu-4", "rouge-l", "cider-d")
+"""Metrics of detectable differences."""
 
 
 @app.command(
@@ -110,7 +113,8 @@ def stats(
         parsing.check_output(output, *references)
         check_rows_file(output)
     found = {}
-    with progress(2 * len(references), *references) as step:
+    detectable: dict[str, float] = {}
+    with progress(2 * len(references) + 1, *references) as step:
         for file in references:
             step(f"reading {file}" if len(references) > 1 else "reading references")
             known = inputs.read_references(file)
@@ -134,6 +138,9 @@ def stats(
                 images = [image for image, group in known.items() for _ in group]
                 captions = [text for group in known.values() for text in group]
                 write_rows(output, {"image_id": images, "caption": captions})
+        if len(references) == 1:
+            step("estimating detectable differences")
+            detectable = _estimate_detectable(known, pipeline)
     drawn = _draw(found, plot) if plot else ""
     first = found[references[0]]
     if format == "json":
@@ -142,10 +149,11 @@ def stats(
         several: dict[str, Any] = {"files": {file: d.to_dict() for file, d in found.items()}}
         if len(found) > 1:
             several |= {"advice": find_length_mismatch(found)}
-        show_json(first.to_dict() if len(found) == 1 else several)
+        alone = first.to_dict() | {"detectable": detectable}
+        show_json(alone if len(found) == 1 else several)
     elif len(found) == 1:
         show_title(references[0])
-        _show(first)
+        _show(first, detectable)
     else:
         _show_several(found)
     if drawn and format == "table":
@@ -213,8 +221,29 @@ def name_bin(bin: Bin) -> str:
     return f"{bin.low}" if bin.low == bin.high else f"{bin.low}-{bin.high}"
 
 
-def _show(found: Description) -> None:
-    show_pairs(found.summarize())
+def _estimate_detectable(
+    references: Mapping[Any, Sequence[str]], pipeline: options.PipelineOptions
+) -> dict[str, float]:
+    """Return detectable differences by metric; empty with fewer than three references."""
+    import cidery
+    from cidery.scoring.power import MIN_REFERENCES
+
+    if sum(len(group) >= MIN_REFERENCES for group in references.values()) < 2:
+        return {}
+    settings: dict[str, Any] = {
+        "tokenizer": pipeline.tokenizer,
+        "language": pipeline.language,
+        "threads": pipeline.threads,
+    }
+    return cidery.estimate_detectable(references, list(DETECTABLE_BY), **settings)
+
+
+def _show(found: Description, detectable: Mapping[str, float]) -> None:
+    lines = found.summarize()
+    if detectable:
+        listed = ", ".join(f"{metric} {value:.3f}" for metric, value in detectable.items())
+        lines["detectable"] = f"differences of {listed} (power 80 %)"
+    show_pairs(lines)
     show_histogram(
         "words",
         [(name_bin(bin), bin.captions) for bin in found.histogram],

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from cidery.corpus import ALL, Missing, References, SlicesLike, SystemCaptions
-from cidery.errors import SettingError
+from cidery.errors import InputError, MismatchError, SettingError
+from cidery.runtime import current_progress
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
@@ -21,7 +22,7 @@ from cidery.scoring.ranking import (
     describe_disagreement,
     rank_systems,
 )
-from cidery.scoring.score_table import Resampling, ScoreTable
+from cidery.scoring.score_table import Resampling, ScoreTable, join_runs
 from cidery.scoring.segmentation import SegmentersLike, find_flips
 from cidery.scoring.slice_scores import SliceMode, SliceTables
 from cidery.statistics import (
@@ -145,8 +146,8 @@ class Comparison(Tabular):
         if self.slices is not None:
             each = "by each metric" if self.sampling.correct == "metric" else "made here"
             return (
-                f"p-values are Holm-corrected for the comparisons {each}, those of slices separately from "
-                "those of all images"
+                f"p-values are Holm-corrected for the comparisons {each}, those of slices separately "
+                "from those of all images"
             )
         if self.family_size < 2:
             return "p-values are not corrected, since there is one comparison by each metric"
@@ -185,7 +186,10 @@ class Comparison(Tabular):
 
     def _describe_unpaired(self) -> list[str]:
         """Return the comparisons in which images lack a score of either system."""
-        count = next(iter(self.tables.values())).image_count
+        count = _count(self.tables)
+        grouped = any(test.paired_images == 0 for p in self.tests.values() for test in p.values())
+        if grouped and not self._first.each:
+            return ["effect and wins are not computed for streams"]
         return [
             f"effect and wins by {metric} of {one} and {other} are of the {test.paired_images} "
             f"images, out of {count}, that both have a score for"
@@ -320,15 +324,20 @@ class Comparison(Tabular):
         by_slice = [] if self.slices is None else [Column("slice", align="left", merge=True)]
         columns = [*by_slice, Column("system", align="left"), *map(column, metrics)]
         below = [found.table(digits) for found in self.differences]
-        return Table(columns, rows, caption=self._caption(), below=below)
+        signatures = list(self._sign(self._first).values())
+        return Table(columns, rows, caption=self._caption(), signatures=signatures, below=below)
 
     def _caption(self) -> str:
-        count = _count(self.tables)
+        marked = (
+            "bold: significantly better"
+            if len(self.tables) == 2
+            else "bold: no system is significantly better; systems that share a letter were not "
+            f"told apart at the level {1 - self.sampling.confidence:.2g}"
+        )
         sentences = [
-            f"Scores on {count} images",
-            *(note for note in self._first.notes),
-            "bold: no system is significantly better; systems that share a letter were not told "
-            f"apart at the level {1 - self.sampling.confidence:.2g}",
+            f"Scores on {_count(self.tables)} images",
+            *self._first.notes,
+            marked,
             self._describe_method(),
             self._describe_family(),
             *self._describe_runs(),
@@ -344,7 +353,9 @@ class Comparison(Tabular):
         return self._to_print().to_latex()
 
     def _to_print(self) -> Table:
-        return self.table() if len(self.tables) == 2 else self.paper_table()
+        if len(self.tables) == 2:
+            return replace(self.table(), notes=[], caption=self._caption())
+        return self.paper_table()
 
     def _explain_ranking(self) -> list[str]:
         signs = (
@@ -389,7 +400,7 @@ class Comparison(Tabular):
         two = len(self.tables) == 2
         names = ["system", "other"]
         scored = (
-            [Column(name, key=f"score {name}", align="right") for name in self.tables]
+            [self._score_column(name) for name in self.tables]
             if two
             else [Column(name, align="left") for name in names]
         )
@@ -416,12 +427,23 @@ class Comparison(Tabular):
                         **{"metric": metric, "slice": name, "images": _count(tables)},
                         **scores,
                         **{"system": one, "other": other, "verdict": test.verdict},
+                        "different": test.is_different,
                         **vars(test),
                         "percent": 100 * test.wins,
                     }
                     for (one, other), test in tests[metric].items()
                 ]
         return columns, rows
+
+    def _score_column(self, system: str) -> Column:
+        """Return the column of one of two systems: bold where it is significantly better."""
+        first = next(iter(self.tables))
+
+        def is_better(row: Any) -> bool:
+            higher = (row["difference"] > 0) == (system == first)
+            return bool(row["different"]) and higher != (row["metric"] in self.lower_is_better)
+
+        return Column(system, key=f"score {system}", align="right", bold=is_better)
 
     def _list_records(self) -> list[dict[str, Any]]:
         """Return a row per metric and pair of systems."""
@@ -479,8 +501,8 @@ class Comparison(Tabular):
             *([Column("runs", _write_count("runs"))] if runs > 1 else []),
         ]
         notes = [
-            f"images: number that shows a difference of {difference:g} with a power of 80 %, at "
-            "the variance found here; detectable: difference that these images show with this power",
+            f"images: number that finds a difference of {difference:g} with a power of 80 %, at the "
+            "variance found here; detectable: difference that these images find with this power",
             self._describe_family(),
         ]
         if runs > 1:
@@ -611,27 +633,94 @@ def compare(
     return compare_evaluation(evaluation, sampling, why)
 
 
+def compare_scores(
+    tables: Mapping[str, ScoreTable | Sequence[ScoreTable]],
+    *,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    correct: Correction = "metric",
+    margin: float | None = None,
+) -> Comparison:
+    """Compare systems that were scored one by one, by `score` or `score_stream`.
+
+    All must have been scored against the same references with the same settings. Streams have no
+    `effect` and `wins`, and exchange groups of images in permutation tests.
+
+    Args:
+        tables: name -> scores, or a list of scores: one for each run.
+        confidence: as for `compare`.
+        resamples: as for `compare`.
+        seed: as for `compare`.
+        correct: as for `compare`.
+        margin: as for `compare`.
+
+    ```py
+    tables = {name: cidery.score_stream(f"{name}/*.parquet", references).table for name in names}
+    print(cidery.compare_scores(tables))
+    ```
+    """
+    sampling = Sampling(confidence, resamples, seed, correct, margin)
+    if len(tables) < 2:
+        raise SettingError("compare_scores needs at least two systems")
+    runs = {
+        name: [given] if isinstance(given, ScoreTable) else list(given)
+        for name, given in tables.items()
+    }
+    _check_same(runs)
+    joined = {name: join_runs(of) for name, of in runs.items()}
+    return Comparison(joined, sampling=sampling, **_compare_tables(joined, sampling))
+
+
+def _check_same(runs: Mapping[str, Sequence[ScoreTable]]) -> None:
+    """Raise an error unless all were scored with the same settings on the same images."""
+    first: ScoreTable | None = None
+    for name, tables in runs.items():
+        if not tables:
+            raise InputError(f"{name}: there are no runs")
+        for table in tables:
+            first = first or table
+            if dict(table.signatures) != dict(first.signatures):
+                differ = [
+                    f"{one or 'no score'} and {other or 'no score'}"
+                    for label in {**first.signatures, **table.signatures}
+                    if (one := first.signatures.get(label))
+                    != (other := table.signatures.get(label))
+                ]
+                raise InputError(f"{name}: settings of scores differ: {differ[0]}")
+            rows = [len(source.rows) for source in table.resampling.values()]
+            known = [len(source.rows) for source in first.resampling.values()]
+            if table.image_count != first.image_count or rows != known:
+                raise MismatchError(
+                    f"{name} has scores of {table.image_count} images, {next(iter(runs))} of "
+                    f"{first.image_count}; score all systems on the same images"
+                )
+            if set(table.ids) != set(first.ids):
+                raise MismatchError(f"{name} has scores of other images than {next(iter(runs))}")
+
+
 def compare_evaluation(evaluation: Evaluation, sampling: Sampling, why: bool = False) -> Comparison:
     """Test every pair of systems that were scored; a single system has no tests."""
     tables = evaluation.tables
+    found = _compare_tables(tables, sampling)
+    if why:
+        found["why"] = find_differences(
+            evaluation.scorer, evaluation.corpora, tables, **sampling.describe_bootstrap()
+        )
+    if next(iter(tables.values())).by_segmenter is not None:
+        found["flips"] = _find_flips(tables, found["tests"])
+        found["tests"] = _refuse(found["tests"], found["flips"])
+    return Comparison(tables, sampling=sampling, **found)
+
+
+def _compare_tables(tables: Mapping[str, ScoreTable], sampling: Sampling) -> dict[str, Any]:
+    """Return the tests, intervals and tests by slice."""
     first = next(iter(tables.values()))
     parts = {ALL: tables}
     for name in first.slices or ():
         parts[name] = {system: _slices_of(table)[name] for system, table in tables.items()}
     drawn = {name: sampling.draw(part) for name, part in parts.items()}
     tested = {name: sampling.test_pairs(part, drawn[name]) for name, part in parts.items()}
-    tests = sampling.adjust({ALL: tested.pop(ALL)})[ALL]
-    by_slice = None if first.slices is None else sampling.adjust(tested)
-    reasons = (
-        find_differences(
-            evaluation.scorer, evaluation.corpora, tables, **sampling.describe_bootstrap()
-        )
-        if why
-        else None
-    )
-    flips = None if first.by_segmenter is None else _find_flips(tables, tests)
-    if flips:
-        tests = _refuse(tests, flips)
     intervals = {
         name: {
             system: {
@@ -643,7 +732,11 @@ def compare_evaluation(evaluation: Evaluation, sampling: Sampling, why: bool = F
         }
         for name, systems in drawn.items()
     }
-    return Comparison(tables, tests, sampling, intervals, by_slice, reasons, flips)
+    return {
+        "tests": sampling.adjust({ALL: tested.pop(ALL)})[ALL],
+        "slices": None if first.slices is None else sampling.adjust(tested),
+        "intervals": intervals,
+    }
 
 
 Flips: TypeAlias = dict[str, dict[tuple[str, str], list[str]]]
@@ -714,13 +807,17 @@ class Sampling:
         if len(tables) < 2:
             return {}
         tests = {}
-        for label in next(iter(tables.values())).corpus:
+        labels = list(next(iter(tables.values())).corpus)
+        progress = current_progress()
+        for done, label in enumerate(labels):
+            progress("testing differences", done / len(labels))
             assumed = pool_excess([found[label] for found in drawn.values()])
             tests[label] = {
                 (one, other): self.test(
                     (tables[one].resampling[label], drawn[one][label]),
                     (tables[other].resampling[label], drawn[other][label]),
                     assumed,
+                    is_grouped=len(tables[one].resampling[label].rows) < tables[one].image_count,
                 )
                 for one, other in combinations(tables, 2)
             }
@@ -731,8 +828,17 @@ class Sampling:
         first: tuple[Resampling, RunScores],
         second: tuple[Resampling, RunScores],
         assumed: tuple[float, int] | None,
+        *,
+        is_grouped: bool = False,
     ) -> PairedTest:
-        """Test two systems; `assumed` is the variance over runs of a system with one run."""
+        """Test two systems.
+
+        Args:
+            first: source and scores of a system.
+            second: of the other one.
+            assumed: variance over runs of a system with one run.
+            is_grouped: rows are of groups of images, as in streams.
+        """
         (one, scores), (other, other_scores) = first, second
         values = one.score_images(), other.score_images()
         if one.runs > 1 or other.runs > 1:
@@ -758,6 +864,8 @@ class Sampling:
             test = replace(test, wins=1 - test.wins)
         if one.is_single_image:
             test = replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0)
+        if is_grouped:
+            test = replace(test, effect=np.nan, wins=np.nan, paired_images=0)
         return test
 
     def adjust(self, groups: Mapping[str, Tests]) -> dict[str, Tests]:

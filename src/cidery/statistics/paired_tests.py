@@ -11,7 +11,7 @@ import numpy as np
 
 from cidery.errors import SettingError
 from cidery.statistics.exact_sums import sum_exactly
-from cidery.statistics.permutation import PermutationMethod, permutation_p
+from cidery.statistics.permutation import SMALLEST_P, PermutationMethod, permutation_p
 from cidery.statistics.resampling import (
     RESAMPLES,
     Floats,
@@ -162,13 +162,9 @@ def paired_test_of_runs(
     difference = float(first.scores.mean() - second.scores.mean())
     error, freedom = find_error([first, second], len(values[0]), assumed)
     over_images = float((first.samples.mean(axis=1) - second.samples.mean(axis=1)).std(ddof=1))
-    p = math.nan if math.isnan(difference) else 1.0
-    if error > 0:
-        p = student_p(difference / error, freedom)
-    elif difference:
-        p = 0.0
-    reach = student_quantile(confidence, freedom) * error
     effect, wins, paired_images = describe_images(values)
+    p = _student_of_difference(difference, error, freedom, len(values[0]))
+    reach = student_quantile(confidence, freedom) * error
     return PairedTest(
         difference=difference,
         low=difference - reach,
@@ -188,6 +184,17 @@ def paired_test_of_runs(
         run_error=math.sqrt(max(0.0, error**2 - over_images**2)),
         p_equivalence=None if margin is None else equivalence_p(difference, error, margin, freedom),
     )
+
+
+def _student_of_difference(difference: float, error: float, freedom: float, images: int) -> float:
+    """Return the p-value of a difference; no test of exchanged images has a smaller one."""
+    if math.isnan(difference) or math.isnan(error):
+        return math.nan
+    if error > 0:
+        p = student_p(difference / error, freedom)
+    else:
+        p = 0.0 if difference else 1.0
+    return max(p, math.ldexp(1.0, 1 - images), SMALLEST_P)
 
 
 def describe_images(values: tuple[Floats, Floats]) -> tuple[float, float, int]:
