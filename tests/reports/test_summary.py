@@ -70,3 +70,18 @@ def test_nobody_is_first_among_equals(example: Example) -> None:
     found = explain(dict.fromkeys("ab", example.system_a), example, "cider-d", "rouge-l")
     assert "same score" in found[0]
     assert not any("first" in sentence for sentence in found)
+
+
+def test_several_systems_in_few_sentences(example: Example) -> None:
+    shares = {"best": 0, "near": 2, "far": 40, "last": 72}
+    images = list(example.references)
+    systems = {
+        name: {
+            image: (example.system_b if place < count else example.system_a)[image]
+            for place, image in enumerate(images)
+        }
+        for name, count in shares.items()
+    }
+    found = explain({**systems, "twin": systems["best"]}, example, "rouge-l")
+    assert found[2] == "best is significantly better than far and last (p < 0.001)."
+    assert found[3].startswith("No difference between best and near was found; that does not mean")

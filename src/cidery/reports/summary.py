@@ -25,9 +25,9 @@ def explain_scores(compared: Comparison, lead: str) -> list[str]:
         else f"By {lead}, {ranked[0]} and {ranked[1]} have the same score, "
         f"{_spell(tables, intervals, ranked[0], lead)}."
     ]
-    tests, count = compared.tests[lead], compared.family_size
-    sentences.append(_explain_pair(ranked[0], ranked[1], tests, count))
-    sentences += [_explain_pair(ranked[0], other, tests, count, short=True) for other in ranked[2:]]
+    tests = compared.tests[lead]
+    sentences.append(_explain_pair(ranked[0], ranked[1], tests, compared.family_size))
+    sentences += _explain_others(ranked[0], ranked[2:], tests)
     return [*sentences, *_compare_metrics(tables, lead, lower)]
 
 
@@ -67,21 +67,16 @@ def _explain_pair(
     other: str,
     tests: Mapping[tuple[str, str], PairedTest],
     count: int,
-    *,
-    short: bool = False,
 ) -> str:
     turned = (one, other) not in tests
     test = tests[(other, one) if turned else (one, other)]
     wins = 1 - test.wins if turned else test.wins
-    p = format_p(test.adjusted_p)
-    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    p = _write_p(test.adjusted_p)
     if not test.is_different:
         return (
             f"No difference between {one} and {other} was found ({p}); that does not mean that "
             "there is none."
         )
-    if short:
-        return f"The difference between {one} and {other} is unlikely to be chance ({p})."
     corrected = f", corrected for {count} comparisons" if count > 1 else ""
     low, high = sorted((-test.low, -test.high)) if turned else (test.low, test.high)
     return (
@@ -89,6 +84,35 @@ def _explain_pair(
         f"{low:.4f} to {high:.4f}), is unlikely to be chance ({p}{corrected}); {one} is better on "
         f"{100 * wins:.0f} % of the images."
     )
+
+
+def _explain_others(
+    best: str, others: list[str], tests: Mapping[tuple[str, str], PairedTest]
+) -> list[str]:
+    """Return sentences on the systems that the best differs from, and those that it does not."""
+    pairs = {other: tests.get((best, other)) or tests[other, best] for other in others}
+    worse = [other for other, test in pairs.items() if test.is_different]
+    alike = [other for other, test in pairs.items() if not test.is_different]
+    sentences = []
+    if worse:
+        p = _write_p(max(pairs[other].adjusted_p for other in worse))
+        p = p.replace("=", "≤") if len(worse) > 1 else p
+        sentences.append(f"{best} is significantly better than {_join(worse)} ({p}).")
+    if alike:
+        sentences.append(
+            f"No difference between {best} and {_join(alike)} was found; that does not mean that "
+            "there is none."
+        )
+    return sentences
+
+
+def _join(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _write_p(p: float) -> str:
+    written = format_p(p)
+    return f"p {written}" if written.startswith("<") else f"p = {written}"
 
 
 def _compare_metrics(
