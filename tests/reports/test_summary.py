@@ -8,7 +8,8 @@ import pytest
 import cidery
 from cidery.corpus import ALL
 from cidery.reports.summary import explain_scores
-from cidery.scoring.comparison import Comparison, Sampling
+from cidery.scoring.comparison import Comparison
+from cidery.scoring.pair_tests import Sampling
 from support.example import Example
 
 

@@ -359,3 +359,15 @@ class TestOddInput:
         assert len(found.rankings["rouge-l"]) == 60
         assert "·" not in str(found)  # no matrix of so many
         assert len(found.tests["rouge-l"]) == 60 * 59 // 2
+
+    def test_many_clusters_are_ranges_of_ranks(self, example: Example) -> None:
+        systems = {f"s{n}": mix(example, n / 80, n) for n in range(40)}
+        found = cidery.compare(systems, example.references, ["rouge-l"], resamples=100)
+        ranked = found.rankings["rouge-l"]
+        assert max(len(one.cluster) for one in ranked) > 10
+        first = ranked[0]
+        assert first.rank_range == f"1–{40 - first.against.count('>')}" and ">" in first.against
+        table = found.table()
+        assert "ranks" in table.header and first.rank_range in str(table).splitlines()[1]
+        assert "ranks: from 1 + the number of systems that are significantly" in table.notes[0]
+        assert rf"\textsuperscript{{1--{first.last_rank}}}" in found.to_latex()

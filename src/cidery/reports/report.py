@@ -23,8 +23,9 @@ from cidery.reports.page import find_plotly, make_page
 from cidery.reports.summary import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
 from cidery.runtime import current_progress
-from cidery.scoring.comparison import Comparison, Sampling, compare_evaluation
+from cidery.scoring.comparison import Comparison, compare_evaluation
 from cidery.scoring.evaluation import Evaluation, name_runs
+from cidery.scoring.pair_tests import Sampling
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.slice_scores import SliceMode
 from cidery.statistics import RESAMPLES

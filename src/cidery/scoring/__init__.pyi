@@ -1,4 +1,4 @@
-from .comparison import compare_rows as compare_rows
+from .pair_tests import compare_rows as compare_rows
 from .pipeline import Pipeline as Pipeline
 from .score_table import Resampling as Resampling
 from .score_table import ScoreTable as ScoreTable

@@ -4,54 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import combinations
 from statistics import median
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from cidery.corpus import ALL, Missing, References, SlicesLike, SystemCaptions
 from cidery.errors import InputError, MismatchError, SettingError
-from cidery.runtime import current_progress
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
+from cidery.scoring.pair_tests import Correction, Sampling, Tests, count_family
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.ranking import (
-    PairTests,
+    MAX_CLUSTER_LENGTH,
     RankedSystem,
     describe_disagreement,
     rank_systems,
 )
-from cidery.scoring.score_table import Resampling, ScoreTable, join_runs
+from cidery.scoring.score_table import ScoreTable, join_runs
 from cidery.scoring.segmentation import SegmentersLike, find_flips
 from cidery.scoring.slice_scores import SliceMode, SliceTables
 from cidery.statistics import (
     RESAMPLES,
-    Floats,
     Interval,
     PairedTest,
-    RunScores,
-    check_margin,
-    check_sampling,
-    find_detectable,
     find_interval,
-    holm,
-    paired_test,
-    paired_test_of_runs,
     plan_comparison,
-    pool_excess,
 )
 from cidery.tables import Column, Table, Tabular, format_p, without_nan
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Tests: TypeAlias = Mapping[str, PairTests]
-"""metric -> (system, other system) -> test"""
 Intervals: TypeAlias = Mapping[str, Mapping[str, Interval]]
 """system -> metric -> interval"""
-Correction: TypeAlias = Literal["metric", "all"]
-"""Comparisons that Holm's method corrects together: those by one metric, or all."""
 MATRIX_SYSTEMS = 20
 """Most systems for which a ranking shows every pair."""
 
@@ -108,7 +94,7 @@ class Comparison(Tabular):
     @property
     def family_size(self) -> int:
         """Number of comparisons of all images that are corrected together."""
-        return _count_family(self.tests, self.sampling.correct)
+        return count_family(self.tests, self.sampling.correct)
 
     @property
     def note(self) -> str:
@@ -146,8 +132,8 @@ class Comparison(Tabular):
         if self.slices is not None:
             each = "by each metric" if self.sampling.correct == "metric" else "made here"
             return (
-                f"p-values are Holm-corrected for the comparisons {each}, those of slices separately "
-                "from those of all images"
+                f"p-values are Holm-corrected for the comparisons {each}, those of slices "
+                "separately from those of all images"
             )
         if self.family_size < 2:
             return "p-values are not corrected, since there is one comparison by each metric"
@@ -299,6 +285,7 @@ class Comparison(Tabular):
     def paper_table(self, digits: int = 4) -> Table:
         """Return the table for a paper: systems by metrics, the best bold, clusters superscript."""
         metrics = list(self._first.corpus)
+        ranges = self._shows_ranges
         rows = []
         for part, (tables, _) in self._parts().items():
             ranked = {m: {one.system: one for one in self._rank(m, part)} for m in metrics}
@@ -318,7 +305,7 @@ class Comparison(Tabular):
                 key=metric,
                 align="right",
                 bold=lambda row: row[metric].rank == 1,
-                superscript=lambda row: row[metric].cluster,
+                superscript=lambda row: row[metric].rank_range if ranges else row[metric].cluster,
             )
 
         by_slice = [] if self.slices is None else [Column("slice", align="left", merge=True)]
@@ -331,8 +318,8 @@ class Comparison(Tabular):
         marked = (
             "bold: significantly better"
             if len(self.tables) == 2
-            else "bold: no system is significantly better; systems that share a letter were not "
-            f"told apart at the level {1 - self.sampling.confidence:.2g}"
+            else f"bold: no system is significantly better; {self._explain_clusters()} at the "
+            f"level {1 - self.sampling.confidence:.2g}"
         )
         sentences = [
             f"Scores on {_count(self.tables)} images",
@@ -363,9 +350,26 @@ class Comparison(Tabular):
             "< worse, = not told apart"
         )
         return [
-            "systems that share a letter were not told apart"
-            + (signs if 1 < len(self.tables) <= MATRIX_SYSTEMS else "")
+            self._explain_clusters() + (signs if 1 < len(self.tables) <= MATRIX_SYSTEMS else "")
         ]
+
+    def _explain_clusters(self) -> str:
+        if self._shows_ranges:
+            return (
+                "ranks: from 1 + the number of systems that are significantly better to the number "
+                "of those that are not significantly worse"
+            )
+        return "systems that share a letter were not told apart"
+
+    @property
+    def _shows_ranges(self) -> bool:
+        """True if letters of clusters are too many for tables."""
+        return any(
+            len(one.cluster) > MAX_CLUSTER_LENGTH
+            for part in self._parts()
+            for metric in self._first.corpus
+            for one in self._rank(metric, part)
+        )
 
     def _list_rankings(self, digits: int) -> tuple[list[Column], list[dict[str, Any]]]:
         """Return columns and rows of the rankings by metric and slice."""
@@ -377,13 +381,16 @@ class Comparison(Tabular):
             *(Column("#"), Column("system", align="left"), Column("score", f".{digits}f")),
             *([Column("± sd", f".{digits}f", key="spread")] if runs else []),
             Column(interval, f"[{{low:.{digits}f}}, {{high:.{digits}f}}]"),
-            Column("cluster", align="left"),
+            Column("ranks", key="rank_range", align="left")
+            if self._shows_ranges
+            else Column("cluster", align="left"),
         ]
         if 1 < len(self.tables) <= MATRIX_SYSTEMS:
             heads = " ".join(str(number % 10) for number in range(1, len(self.tables) + 1))
             columns.append(Column(heads, lambda row: " ".join(row["against"]), align="left"))
         rows = [
             {"metric": metric, "slice": part, "images": _count(tables), "#": place, **vars(one)}
+            | {"rank_range": one.rank_range}
             for metric in self._first.corpus
             for part, (tables, _) in self._parts().items()
             for place, one in enumerate(self._rank(metric, part), 1)
@@ -478,7 +485,7 @@ class Comparison(Tabular):
         rows = []
         for metric, pairs in self.tests.items():
             together = self.tests if self.sampling.correct == "all" else {metric: pairs}
-            family = _count_family(together, self.sampling.correct)
+            family = count_family(together, self.sampling.correct)
             for (one, other), test in pairs.items():
                 images, more_runs = plan_comparison(
                     test,
@@ -501,8 +508,9 @@ class Comparison(Tabular):
             *([Column("runs", _write_count("runs"))] if runs > 1 else []),
         ]
         notes = [
-            f"images: number that finds a difference of {difference:g} with a power of 80 %, at the "
-            "variance found here; detectable: difference that these images find with this power",
+            f"images: number that finds a difference of {difference:g} with a power of 80 %, at "
+            "the variance found here; detectable: difference that these images find with this "
+            "power",
             self._describe_family(),
         ]
         if runs > 1:
@@ -555,12 +563,6 @@ def _write_count(key: str) -> Any:
 
 def _count(tables: Mapping[str, ScoreTable]) -> int:
     return next(iter(tables.values())).image_count
-
-
-def _count_family(tests: Tests, correct: Correction) -> int:
-    """Return the number of comparisons that are corrected together, by the largest family."""
-    counts = [sum(not np.isnan(t.p) for t in pairs.values()) for pairs in tests.values()]
-    return sum(counts) if correct == "all" else max(counts, default=0)
 
 
 def compare(
@@ -763,148 +765,3 @@ def _refuse(tests: Tests, flips: Flips) -> Tests:
         }
         for metric, pairs in tests.items()
     }
-
-
-Drawn: TypeAlias = Mapping[str, Mapping[str, RunScores]]
-"""system -> metric -> scores on all images and on bootstrap samples"""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Settings of the bootstrap and of the tests."""
-
-    confidence: float = 0.95
-    resamples: int = RESAMPLES
-    seed: int = 0
-    correct: Correction = "metric"
-    margin: float | None = None
-
-    def __post_init__(self) -> None:
-        check_sampling(self.confidence, self.resamples)
-        check_margin(self.margin)
-        if self.correct not in ("metric", "all"):
-            raise SettingError(f'correct is "metric" or "all", not {self.correct!r}')
-
-    def describe_bootstrap(self) -> dict[str, Any]:
-        """Return the arguments of bootstrap intervals."""
-        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
-
-    def draw(self, tables: Mapping[str, ScoreTable]) -> Drawn:
-        """Draw bootstrap samples of the images, the same for all systems; metrics share rows."""
-        drawn = {}
-        for system, table in tables.items():
-            sums: dict[int, Floats] = {}
-            found = {}
-            for label, source in table.resampling.items():
-                if id(source.rows) not in sums:
-                    sums[id(source.rows)] = source.draw(self.resamples, self.seed)
-                found[label] = source.score_runs(sums[id(source.rows)])
-            drawn[system] = found
-        return drawn
-
-    def test_pairs(self, tables: Mapping[str, ScoreTable], drawn: Drawn) -> Tests:
-        """Test every pair of systems by every metric."""
-        if len(tables) < 2:
-            return {}
-        tests = {}
-        labels = list(next(iter(tables.values())).corpus)
-        progress = current_progress()
-        for done, label in enumerate(labels):
-            progress("testing differences", done / len(labels))
-            assumed = pool_excess([found[label] for found in drawn.values()])
-            tests[label] = {
-                (one, other): self.test(
-                    (tables[one].resampling[label], drawn[one][label]),
-                    (tables[other].resampling[label], drawn[other][label]),
-                    assumed,
-                    is_grouped=len(tables[one].resampling[label].rows) < tables[one].image_count,
-                )
-                for one, other in combinations(tables, 2)
-            }
-        return tests
-
-    def test(
-        self,
-        first: tuple[Resampling, RunScores],
-        second: tuple[Resampling, RunScores],
-        assumed: tuple[float, int] | None,
-        *,
-        is_grouped: bool = False,
-    ) -> PairedTest:
-        """Test two systems.
-
-        Args:
-            first: source and scores of a system.
-            second: of the other one.
-            assumed: variance over runs of a system with one run.
-            is_grouped: rows are of groups of images, as in streams.
-        """
-        (one, scores), (other, other_scores) = first, second
-        values = one.score_images(), other.score_images()
-        if one.runs > 1 or other.runs > 1:
-            test = paired_test_of_runs(
-                scores,
-                other_scores,
-                values,
-                confidence=self.confidence,
-                margin=self.margin,
-                assumed=assumed,
-            )
-        else:
-            test = paired_test(
-                one.rows,
-                other.rows,
-                one.pool,
-                values,
-                **self.describe_bootstrap(),
-                margin=self.margin,
-                samples=(scores.samples[:, 0], other_scores.samples[:, 0]),
-            )
-        if one.lower_is_better:
-            test = replace(test, wins=1 - test.wins)
-        if one.is_single_image:
-            test = replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0)
-        if is_grouped:
-            test = replace(test, effect=np.nan, wins=np.nan, paired_images=0)
-        return test
-
-    def adjust(self, groups: Mapping[str, Tests]) -> dict[str, Tests]:
-        """Correct p-values by Holm's method, those of a metric or all of these tests together."""
-        families: dict[str, list[tuple[str, str, tuple[str, str]]]] = {}
-        for name, tests in groups.items():
-            for label, pairs in tests.items():
-                family = families.setdefault(label if self.correct == "metric" else "", [])
-                family += [(name, label, pair) for pair in pairs]
-        adjusted: dict[str, dict[str, dict[tuple[str, str], PairedTest]]] = {
-            name: {label: {} for label in tests} for name, tests in groups.items()
-        }
-        for family in families.values():
-            tests_of = [groups[name][label][pair] for name, label, pair in family]
-            count = sum(not np.isnan(test.p) for test in tests_of)
-            level = (1 - self.confidence) / max(count, 1)
-            found = holm([test.p for test in tests_of])
-            margins = [test.p_equivalence for test in tests_of]
-            within = holm([np.nan if p is None else p for p in margins])
-            for (name, label, pair), test, p, p_within in zip(
-                family, tests_of, found, within, strict=True
-            ):
-                adjusted[name][label][pair] = replace(
-                    test,
-                    adjusted_p=p,
-                    detectable=find_detectable(test.error, 1 - level, freedom=test.freedom),
-                    p_equivalence=None if test.p_equivalence is None else p_within,
-                )
-        return adjusted  # type: ignore[return-value]
-
-
-def compare_rows(
-    first: Resampling,
-    second: Resampling,
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> PairedTest:
-    """Test two systems on the same images; a slice's samples are those of all images."""
-    both = [(source, source.score_runs(source.draw(resamples, seed))) for source in (first, second)]
-    assumed = pool_excess([scores for _, scores in both])
-    return Sampling(confidence, resamples, seed).test(both[0], both[1], assumed)

@@ -27,6 +27,10 @@ KENDALL = {
 docs/which-number.md."""
 
 
+MAX_CLUSTER_LENGTH = 10
+"""Most letters of a cluster in tables; with more, they show ranges of ranks."""
+
+
 @dataclass(frozen=True)
 class RankedSystem:
     """A system's place in the ranking by one metric."""
@@ -39,11 +43,20 @@ class RankedSystem:
     """Standard deviation of the runs' scores; None for a single run."""
     rank: int | None
     """1 + the number of systems that are significantly better; None without a score."""
+    last_rank: int | None
+    """Number of systems that are not significantly worse; None without a score."""
     cluster: str
     """Letters: systems that share one could not be told apart."""
     against: str
     """A sign for each system in the order of the ranking: `>` significantly better than it, `<`
     worse, `=` not told apart, `·` itself, `?` not tested."""
+
+    @property
+    def rank_range(self) -> str:
+        """First and last rank, such as `2–4`."""
+        if self.rank is None or self.rank == self.last_rank:
+            return "" if self.rank is None else str(self.rank)
+        return f"{self.rank}–{self.last_rank}"
 
 
 def rank_systems(
@@ -79,6 +92,7 @@ def rank_systems(
                 interval.high if interval else np.nan,
                 spreads.get(name),
                 1 + against.count("<") if known else None,
+                len(order) - against.count(">") if known else None,
                 clusters[name] if known else "",
                 against,
             )

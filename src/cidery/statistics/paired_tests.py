@@ -190,10 +190,8 @@ def _student_of_difference(difference: float, error: float, freedom: float, imag
     """Return the p-value of a difference; no test of exchanged images has a smaller one."""
     if math.isnan(difference) or math.isnan(error):
         return math.nan
-    if error > 0:
-        p = student_p(difference / error, freedom)
-    else:
-        p = 0.0 if difference else 1.0
+    distance = math.inf if difference else 0.0
+    p = student_p(difference / error if error > 0 else distance, freedom)
     return max(p, math.ldexp(1.0, 1 - images), SMALLEST_P)
 
 
