@@ -91,6 +91,7 @@ def test_scores_and_tests_by_slice_are_those_of_cidery_compare(scored: Any) -> N
         METRICS,
         frequencies="coco-val2014",
         by=by,
+        correct="all",
     )
     for name, submission in found.items():
         slices = comparison.tables[name].slices

@@ -383,6 +383,14 @@ def test_the_command_line(orchard: Orchard) -> None:
     assert page["submission"]["title"] == "packed.json.gz"
     address = orchard.app.run("submit", "orchard", str(file), *where, "--no-wait").strip()
     assert address.startswith(f"{orchard.app.url}/submissions/")
+    first, other = page["submission"]["id"], str(file)
+    again = orchard.app.run(
+        *("submit", "orchard", other, *where, "--run-of", str(first), "--private"),
+        *("--format", "json"),
+    )
+    assert json.loads(again)["submission"]["run_of"] == first
+    message = orchard.app.run("submit", "orchard", other, *where, "--run-of", "999999", status=2)
+    assert message == "error: Your team has no submission 999999 to this challenge.\n"
     wrong = orchard.folder / "fewer.json"
     message = orchard.app.run("submit", "orchard", str(wrong), *where, status=2)
     assert "error: results.json" in message

@@ -61,6 +61,7 @@ class Client:
         report: ProgressCallback = ignore_progress,
         *,
         private: bool = False,
+        run_of: int | None = None,
     ) -> int:
         """Send a file of results, plain or compressed, and return the submission's number.
 
@@ -70,15 +71,20 @@ class Client:
             title: title of the submission.
             report: progress callback.
             private: do not show it on the leaderboard.
+            run_of: number of your team's submission of which this is another run, such as a
+                training with another seed; the leaderboard shows the mean of the runs.
         """
         if path.stat().st_size > LARGEST_UPLOAD:
             most = LARGEST_UPLOAD // MEGABYTE
             raise InputError(f"{path}: larger than {most} MB; compress it as .gz or .zip")
+        fields = {"title": title, **({"private": "true"} if private else {})}
+        if run_of is not None:
+            fields["run_of"] = str(run_of)
         with ReportedFile(path, report) as file:
             answer = self._request(
                 "POST",
                 f"challenges/{quote(challenge, safe='')}/submissions",
-                data={"title": title, **({"private": "true"} if private else {})},
+                data=fields,
                 files={"file": (path.name, file, "application/octet-stream")},
             )
         return int(answer["id"])
@@ -142,7 +148,7 @@ def _read_object(answer: httpx.Response) -> dict[str, Any]:
 def _explain(answer: httpx.Response, content: dict[str, Any]) -> str:
     """Return the server's own message, field by field where a form has errors."""
     problems = [
-        problem if field in ("file", "non_field_errors") else f"{field}: {problem}"
+        problem if field in ("file", "run_of", "non_field_errors") else f"{field}: {problem}"
         for field, problems in content.get("errors", {}).items()
         for problem in problems
     ]

@@ -22,6 +22,7 @@ app = parsing.new_app()
     epilog=parsing.examples(
         "cidery submit captions-2026 results.json --url https://captions.example.org",
         "cidery submit captions-2026 results.json.gz --title 'beam 5' --format json",
+        "cidery submit captions-2026 seed2.json --run-of 17",
     )
 )
 def submit(
@@ -47,6 +48,15 @@ def submit(
     private: Annotated[
         bool, typer.Option("--private", help="Do not show it on the leaderboard.")
     ] = False,
+    run_of: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of your submission of which this is another run, such as a training with "
+            "another seed.",
+            metavar="NUMBER",
+            min=1,
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option(help="Wait for the scores.")] = True,
     format: Annotated[Literal["table", "json"], typer.Option(help="Output format.")] = "table",
 ) -> None:
@@ -56,7 +66,9 @@ def submit(
     client = Client(url, token)
     with progress(2 if wait else 1) as step:
         step("sending")
-        number = client.submit(challenge, file, title or file.name, step.report, private=private)
+        number = client.submit(
+            challenge, file, title or file.name, step.report, private=private, run_of=run_of
+        )
         page = None
         if wait:
             step("waiting")

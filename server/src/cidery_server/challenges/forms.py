@@ -17,7 +17,12 @@ from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
 from cidery.text import get_language
 from cidery_server.challenges.form_labels import GROUPS, LABELS
-from cidery_server.challenges.models import MAX_METRIC_LENGTH, MAX_SLICE_LENGTH, Challenge
+from cidery_server.challenges.models import (
+    MAX_METRIC_LENGTH,
+    MAX_SLICE_LENGTH,
+    Challenge,
+    Submission,
+)
 from cidery_server.web.metric_files import refuse_files
 from cidery_server.web.models import NAME_LENGTH
 from cidery_server.web.names import check_printable
@@ -319,6 +324,36 @@ class NewPhaseForm(ReferencesForm, PhaseForm):
         fields = (*PhaseForm.Meta.fields, *FILES)
 
 
+class OwnSubmission(serializers.PrimaryKeyRelatedField[Submission]):
+    """A submission of the team, of which another one is a run.
+
+    Its page has `list_own_submissions`. Problems are found later, under the team's lock.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(
+            queryset=Submission.objects.all(),
+            pk_field=serializers.IntegerField(min_value=1, max_value=2**62),
+            required=False,
+            allow_null=True,
+            default=None,
+            **settings,
+        )
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the number."""
+        assert self.pk_field is not None
+        return self.pk_field.run_validation(data)
+
+    def get_choices(self, cutoff: int | None = None) -> dict[Any, str]:
+        """Return the submissions of which others can be runs, for the form."""
+        view = self.context.get("view")  # None for the description of the form
+        found = view.list_own_submissions() if view else Submission.objects.none()
+        firsts = found.filter(run_of=None, withdrawn=None).order_by("-created")[:cutoff]
+        titles = {pk: f"{title} ({pk})" for pk, title in firsts.values_list("pk", "title")}
+        return {"": "–", **titles}
+
+
 class SubmissionForm(serializers.Serializer[Any]):
     """A file of results."""
 
@@ -347,6 +382,13 @@ class SubmissionForm(serializers.Serializer[Any]):
             "Your team and the organizers see it; it is not on the leaderboard."
         ),
     )
+    run_of = OwnSubmission(
+        label=gettext_lazy("Another run of"),
+        help_text=gettext_lazy(
+            "If it is the same system, trained with another seed: the submission with its first "
+            "run. The leaderboard shows the mean of the runs."
+        ),
+    )
 
 
 class StandingForm(serializers.Serializer[Any]):
@@ -359,8 +401,14 @@ class StandingForm(serializers.Serializer[Any]):
             ("best", gettext_lazy("rank my team's best submission")),
             ("hide", gettext_lazy("keep it private, off the leaderboard")),
             ("publish", gettext_lazy("make it public again")),
+            ("run", gettext_lazy("join it to another submission, as another run")),
+            ("single", gettext_lazy("remove it from the runs of another submission")),
             ("withdraw", gettext_lazy("withdraw it permanently")),
         ],
+    )
+    run_of = OwnSubmission(
+        label=gettext_lazy("Another run of"),
+        help_text=gettext_lazy("For another run: the submission with the first run."),
     )
 
 

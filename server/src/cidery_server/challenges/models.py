@@ -376,6 +376,12 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
         )
         return mine.exclude(state=Submission.State.FAILED)
 
+    def rankable(self) -> SubmissionQuerySet:
+        """Return those that leaderboards may show, as an entry or as a run of one."""
+        public = self.filter(is_private=False, withdrawn=None)
+        shown = public.exclude(probe__in=Submission.HIDDEN_PROBES)
+        return shown.exclude(state=Submission.State.FAILED)
+
 
 class Submission(models.Model):
     """A team's captions for a challenge. Its row, not the queue, records its state.
@@ -418,6 +424,9 @@ class Submission(models.Model):
     """True if its team has chosen it for the ranking."""
     withdrawn = models.DateTimeField(null=True)
     """True if withdrawn; it still counts, and others are compared with it."""
+    run_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="other_runs")
+    """The submission of which it is another run, such as a training with another seed; None for
+    the first run."""
     title = models.CharField(max_length=120)
     created = models.DateTimeField(default=timezone.now)
     packed_captions = models.BinaryField()
@@ -519,8 +528,19 @@ class Score(models.Model):
         ]
 
 
+class RunsInterval(models.Model):
+    """Interval of the mean score of several runs, over images and runs."""
+
+    score = models.OneToOneField(Score, models.CASCADE, related_name="runs_interval")
+    """That of the first run."""
+    runs = models.TextField()
+    """Numbers of the runs' scores; the interval is no longer valid if they change."""
+    low = models.FloatField()
+    high = models.FloatField()
+
+
 class Difference(models.Model):
-    """Paired test of two scores on the same images."""
+    """Paired test of two scores on the same images, or of the means of several runs."""
 
     one = models.ForeignKey(Score, models.CASCADE, related_name="+")
     other = models.ForeignKey(Score, models.CASCADE, related_name="+")
@@ -530,6 +550,9 @@ class Difference(models.Model):
     p = models.FloatField()
     effect = models.FloatField()
     wins = models.FloatField()
+    runs = models.TextField(blank=True, default="")
+    """Numbers of the runs' scores of both, see `pair_key`; the test is no longer valid if they
+    change. Empty: a single run each."""
 
     class Meta:
         """A pair is tested once, the earlier score first."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 ALL = 4
 """Decimals of a page that shows all digits."""
@@ -35,6 +38,20 @@ class Precision:
     def round(self, score: float) -> float:
         """Return a score as it is shown."""
         return score if self.decimals is None else round(score, self.decimals) + 0.0
+
+    def mean(self, scores: Sequence[float]) -> float:
+        """Return the mean of runs' scores as it is shown.
+
+        It is that of the shown scores: rounded means of many choices of runs would reveal further
+        digits of each.
+        """
+        return self.round(float(np.mean([self.round(score) for score in scores])))
+
+    def spread(self, scores: Sequence[float]) -> float | None:
+        """Return the standard deviation of the shown scores of runs; None for a single run."""
+        if len(scores) < 2:
+            return None
+        return self.round(float(np.std([self.round(score) for score in scores], ddof=1)))
 
 
 EXACT = Precision(None)

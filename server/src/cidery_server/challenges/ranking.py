@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Q
 
 from cidery.errors import SettingError
-from cidery.scoring import Resampling, compare_rows, pool_counted, slice_resampling
+from cidery.scoring import compare_rows
 from cidery.statistics import holm
 from cidery_server.challenges.models import Challenge, Difference, Score, Submission
 from cidery_server.challenges.precision import EXACT, Precision
+from cidery_server.challenges.runs import Column, SystemScore, list_runs, pair_key, read_systems
 from cidery_server.web.translation import translate as _
 
 LEVEL = 0.05
 MAX_TESTED = 30
-"""Scores compared with a column's best: with a thousand permutations p is at least 0.001, and
-Holm's correction for many more of them would call everything tied."""
-
-
-class Column(NamedTuple):
-    """A set of references, a metric, and the images: all of them, or those of a slice."""
-
-    reference_set: str
-    metric: str
-    slice: str = ""
+"""Scores compared with a column's best, to limit the workers' time: a test takes about 0.1 s with
+5,000 images, 0.5 s with 40,000, in every column of every slice, and more with several runs."""
 
 
 class Mark(str, Enum):
@@ -49,21 +41,27 @@ class Cell:
     """A score on a leaderboard, with the digits that are shown."""
 
     value: float
-    low: float
-    high: float
+    """Mean, with several runs."""
+    low: float | None
+    high: float | None
+    """None until the interval of several runs is computed."""
     mark: Mark
     decimals: int
+    sd: float | None
+    """Standard deviation over runs; None for a single run."""
     p: float | None = None
     """P-value of the difference from the best, Holm-corrected for the column, if tested."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A team's best submission."""
+    """A team's best submission, or its best system with several runs."""
 
     rank: int
     submission: Submission
+    """The first run."""
     cells: Mapping[Column, Cell]
+    runs: int = 1
 
     @property
     def scores(self) -> list[Cell]:
@@ -149,11 +147,11 @@ def rank(
     if sort and sort not in keys:
         raise SettingError(_("unknown column {sort!r}").format(sort=sort))
     chosen = keys[sort] if sort else ranking
-    table = _read_scores(find_best(challenge), precisions)
+    table = read_systems(find_best(challenge), precisions)
     if not table:
         return replace(board, sort=chosen)
     shown = {
-        number: {column: precisions[column.slice].round(s.value) for column, s in row.items()}
+        number: {column: precisions[column.slice].mean(s.values) for column, s in row.items()}
         for number, row in table.items()
     }
     ranked = sorted((scores[ranking] for scores in shown.values()), reverse=True)
@@ -166,16 +164,19 @@ def rank(
             cells[number][column] = cell
     sign = -1 if descending else 1
     order = sorted(table, key=lambda number: (sign * shown[number][chosen], places[number], number))
-    entries = [Entry(places[n], table[n][ranking].submission, cells[n]) for n in order]
+    entries = []
+    for number in order:
+        runs = table[number][ranking].runs
+        entries.append(Entry(places[number], runs[0].submission, cells[number], len(runs)))
     return replace(board, sort=chosen, entries=entries)
 
 
-FIELDS = ("rank", "team", "submission", "title", "created")
+FIELDS = ("rank", "team", "submission", "title", "created", "runs")
 
 
 def name_fields(board: Leaderboard) -> list[str]:
     """Return the names of a record's fields."""
-    suffixes = ("", ".low", ".high", ".mark")
+    suffixes = ("", ".sd", ".low", ".high", ".mark")
     return [*FIELDS, *(f"{board.key(c)}{s}" for c in board.columns for s in suffixes)]
 
 
@@ -185,137 +186,135 @@ def list_records(board: Leaderboard) -> list[dict[str, Any]]:
     records = []
     for entry in board.entries:
         made = entry.submission
-        values = [entry.rank, made.team.name, made.pk, made.title, made.created.isoformat()]
+        values: list[Any] = [entry.rank, made.team.name, made.pk, made.title]
+        values += [made.created.isoformat(), entry.runs]
         for column in board.columns:
             cell = entry.cells[column]
-            values += [cell.value, cell.low, cell.high, cell.mark.value]
+            values += [cell.value, cell.sd, cell.low, cell.high, cell.mark.value]
         records.append(dict(zip(names, values, strict=True)))
     return records
 
 
-def find_best(challenge: Challenge) -> list[int]:
-    """Return each team's best submission by the displayed first column; of ties, the first.
+def find_best(challenge: Challenge) -> list[tuple[int, ...]]:
+    """Return each team's best system by the displayed first column; of ties, the first.
 
-    Where a team has chosen another one, it is that. Private ones and those that were withdrawn are
-    left out. Submissions that are being scored again have the scores that they had.
+    A system is the numbers of its runs, mostly one submission; the first run stands for it. Where a
+    team has chosen another one, it is that. Private ones and those that were withdrawn are left
+    out, and runs of these. Submissions that are being scored again have the scores that they had.
     """
     reference_set, metric, _ = challenge_columns(challenge)[0]
+    submissions = Submission.objects.rankable().filter(challenge=challenge, team__is_active=True)
     ranking = (
         Score.objects.filter(
-            submission__challenge=challenge,
-            submission__team__is_active=True,
-            submission__is_private=False,
-            submission__withdrawn=None,
-            reference_set__name=reference_set,
-            metric=metric,
-            slice="",
+            submission__in=submissions, reference_set__name=reference_set, metric=metric, slice=""
         )
-        .exclude(submission__state=Submission.State.FAILED)
-        .exclude(submission__probe__in=Submission.HIDDEN_PROBES)
+        .order_by("submission")
         .values_list("submission__team_id", "submission_id", "value", "submission__is_chosen")
     )
+    run_of = dict(submissions.exclude(run_of=None).values_list("pk", "run_of"))
+    rows = {number: row for row in ranking if (number := row[1]) not in run_of}
+    runs: dict[int, list[int]] = {number: [number] for number in rows}
+    values = {number: [row[2]] for number, row in rows.items()}
+    for _team, number, value, _chosen in ranking:
+        first = run_of.get(number)
+        if first in runs:
+            runs[first].append(number)
+            values[first].append(value)
     precision = EXACT if challenge.shows_all_digits else Precision.of_images(len(challenge.images))
-    found = sorted(ranking, key=lambda row: (row[3], precision.round(row[2]), -row[1]))
-    return list({team: submission for team, submission, *_ in found}.values())  # the last stays
+    order = sorted(rows, key=lambda n: (rows[n][3], precision.mean(values[n]), -n))
+    best = {rows[number][0]: tuple(runs[number]) for number in order}  # the last stays
+    return list(best.values())
 
 
-def _read_scores(submissions: list[int], slices: Collection[str]) -> dict[int, dict[Column, Score]]:
-    """Return the scores of submissions in some slices."""
-    scores = (
-        Score.objects.filter(submission__in=submissions, slice__in=list(slices))
-        .select_related("submission__team", "reference_set")
-        .defer(
-            "submission__packed_captions",
-            "submission__packed_fingerprint",
-            "reference_set__packed_references",
-        )
-    )
-    table: dict[int, dict[Column, Score]] = {}
-    for score in scores:
-        column = Column(score.reference_set.name, score.metric, score.slice)
-        table.setdefault(score.submission_id, {})[column] = score
-    return table
+Tested = Mapping[frozenset[int], tuple[str, float]]
+"""Numbers of two scores -> runs that were tested, and p."""
 
 
-def _find_tested(bests: Iterable[Score]) -> dict[frozenset[int], float]:
+def _find_tested(bests: Iterable[SystemScore]) -> Tested:
     """Return all p-values of the columns' best scores, by the pair of scores."""
     numbers = [score.pk for score in bests]
     stored = Difference.objects.filter(Q(one__in=numbers) | Q(other__in=numbers))
-    return {frozenset((one, other)): p for one, other, p in stored.values_list("one", "other", "p")}
+    return {
+        frozenset((one, other)): (runs, p)
+        for one, other, runs, p in stored.values_list("one", "other", "runs", "p")
+    }
 
 
 def _judge_column(
-    scores: Mapping[int, Score], tested: Mapping[frozenset[int], float], precision: Precision
+    scores: Mapping[int, SystemScore], tested: Tested, precision: Precision
 ) -> Iterable[tuple[int, Cell]]:
     best, *others = sorted(scores.values(), key=_from_the_top)
-    near = [score.pk for score in others[:MAX_TESTED]]
-    found = {n: tested[pair] for n in near if (pair := frozenset((n, best.pk))) in tested}
+    near = others[:MAX_TESTED]
+    found = {}
+    for score in near:
+        runs, p = tested.get(frozenset((score.pk, best.pk)), (None, 1.0))
+        if runs == pair_key(score, best):
+            found[score.pk] = p
     adjusted = dict(zip(found, holm(list(found.values())), strict=True))
     marks = dict.fromkeys((score.pk for score in others), Mark.FAR)
-    marks |= dict.fromkeys(near, Mark.UNTESTED)
+    marks |= dict.fromkeys((score.pk for score in near), Mark.UNTESTED)
     marks |= {n: Mark.TIED if p >= LEVEL else Mark.APART for n, p in adjusted.items()}
-    top = precision.round(best.value)
+    # The mean of rounded scores of runs may be higher for another one than for the best.
+    marks[best.pk] = Mark.TIED
+    shown = {number: precision.mean(score.values) for number, score in scores.items()}
+    top = max(shown.values())
     for number, score in scores.items():
-        value, low, high = map(precision.round, (score.value, score.low, score.high))
-        mark = Mark.BEST if value == top else marks[score.pk]
-        p = adjusted.get(score.pk)
+        low, high = score.show_interval(precision)
+        adjusted_p = adjusted.get(score.pk)
         yield (
             number,
-            Cell(value, low, high, mark, precision.shown, p if p is None else precision.round(p)),
+            Cell(
+                value=shown[number],
+                low=low,
+                high=high,
+                mark=Mark.BEST if shown[number] == top else marks[score.pk],
+                decimals=precision.shown,
+                sd=precision.spread(score.values),
+                p=None if adjusted_p is None else precision.round(adjusted_p),
+            ),
         )
 
 
-def _from_the_top(score: Score) -> tuple[float, int]:
+def _from_the_top(score: SystemScore) -> tuple[float, int]:
     """Sort the best first; of ties, the earliest."""
     return -score.value, score.pk
 
 
-def _tested_against(best: Score, others: Iterable[Score]) -> dict[int, float]:
-    """Return the p-values that are known, by the other score."""
-    numbers = [score.pk for score in others]
-    pairs = Difference.objects.filter(
-        Q(one=best, other__in=numbers) | Q(other=best, one__in=numbers)
-    ).values_list("one", "other", "p")
-    return {other if one == best.pk else one: p for one, other, p in pairs}
-
-
 def compare_with_best(challenge: Challenge) -> None:
-    """Test every column's best against the other teams' best submissions, and store it."""
+    """Test every column's best against the other teams' best submissions, and store it.
+
+    Intervals of several runs are stored, too.
+    """
     for slice in ("", *list_slices(challenge)):
-        table = _read_scores(find_best(challenge), [slice])
+        table = read_systems(find_best(challenge), [slice])
         for column in challenge_columns(challenge, slice) if table else ():
-            best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
+            scores = [found[column] for found in table.values()]
+            for score in scores:
+                score.store_interval()
+            best, *others = sorted(scores, key=_from_the_top)
             for other in others[:MAX_TESTED]:
                 find_difference(best, other)
     # Scores that came meanwhile have counted the version on; the next sweep sees it.
     Challenge.objects.filter(pk=challenge.pk).update(compared_version=challenge.scored_version)
 
 
-def stored_difference(score: Score, another: Score) -> Difference | None:
-    """Return how two scores of one column differ, if it has been computed."""
+def stored_difference(score: SystemScore, another: SystemScore) -> Difference | None:
+    """Return how two scores of one column differ, if it has been computed for these runs."""
     one, other = sorted((score.pk, another.pk))
-    return Difference.objects.filter(one=one, other=other).first()
+    runs = pair_key(score, another)
+    return Difference.objects.filter(one=one, other=other, runs=runs).first()
 
 
-def find_difference(score: Score, another: Score) -> Difference:
-    """Return how two scores of one column differ; it is computed once."""
+def find_difference(score: SystemScore, another: SystemScore) -> Difference:
+    """Return how two scores of one column differ; it is computed once for the same runs."""
     known = stored_difference(score, another)
     if known is not None:
         return known
     one, other = sorted((score, another), key=lambda s: s.pk)
-    challenge = one.submission.challenge
-    metric = challenge.labeled_metrics[one.metric]
-    sides = {
-        str(s.pk): Resampling(s.rows.array, partial(pool_counted, metric)) for s in (one, other)
-    }
-    slices = challenge.slices
-    if one.slice and slices is not None:
-        sides = slice_resampling(sides, slices.members[one.slice])
-    first, second = sides.values()
-    test = compare_rows(first, second)
-    found, _ = Difference.objects.get_or_create(
-        one=one,
-        other=other,
+    test = compare_rows(one.resample(), other.resample())
+    found, _ = Difference.objects.update_or_create(
+        one=one.first,
+        other=other.first,
         defaults={
             "difference": test.difference,
             "low": test.low,
@@ -323,6 +322,7 @@ def find_difference(score: Score, another: Score) -> Difference:
             "p": test.p,
             "effect": test.effect,
             "wins": test.wins,
+            "runs": pair_key(one, other),
         },
     )
     return found
@@ -333,6 +333,9 @@ class Contrast:
     """Difference of two submissions in one column."""
 
     column: Column
+    first_runs: Sequence[float]
+    """Scores of the first one's runs; mostly one."""
+    second_runs: Sequence[float]
     first: float
     second: float
     difference: float
@@ -345,13 +348,17 @@ class Contrast:
 
     def rounded(self, precision: Precision) -> Contrast:
         """Return the contrast with the digits that are shown."""
+        first, second = precision.mean(self.first_runs), precision.mean(self.second_runs)
+        # As means of runs, their difference must not reveal more than the rounded scores do.
+        is_mean = len(self.first_runs) > 1 or len(self.second_runs) > 1
+        moved = first - second - self.difference if is_mean else 0.0
         return replace(
             self,
-            first=precision.round(self.first),
-            second=precision.round(self.second),
-            difference=precision.round(self.difference),
-            low=precision.round(self.low),
-            high=precision.round(self.high),
+            first=first,
+            second=second,
+            difference=precision.round(self.difference + moved),
+            low=precision.round(self.low + moved),
+            high=precision.round(self.high + moved),
             p=precision.round(self.p),
             wins=precision.round(self.wins),
         )
@@ -365,52 +372,50 @@ class ShownScore:
     metric: str
     slice: str
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     decimals: int
     signature: str
+    sd: float | None
+    runs: int
 
 
 def list_scores(submission: Submission, account: Any) -> list[ShownScore]:
-    """Return a submission's scores as an account sees them: all images first, then the slices."""
+    """Return a submission's scores as an account sees them: all images first, then the slices.
+
+    Those who see it on the leaderboard only see the mean of its runs, as there.
+    """
     if not submission.shows_scores_to(account):
         return []
-    found = submission.scores.select_related("reference_set")
-    found = found.defer("reference_set__packed_references").order_by("slice", "pk")
+    is_own = Submission.objects.visible_to(account).filter(pk=submission.pk).exists()
+    runs = (submission.pk,) if is_own else list_runs(submission)
+    found = read_systems([runs]).get(submission.pk, {})
     precisions = {
         name: submission.challenge.precision(account, name)
-        for name in {score.slice for score in found}
+        for name in {column.slice for column in found}
     }
-    return [_show(score, precisions[score.slice]) for score in found]
+    return [_show(column, score, precisions[column.slice]) for column, score in found.items()]
 
 
-def _show(score: Score, precision: Precision) -> ShownScore:
-    value, low, high = map(precision.round, (score.value, score.low, score.high))
+def _show(column: Column, score: SystemScore, precision: Precision) -> ShownScore:
+    low, high = score.show_interval(precision)
     return ShownScore(
-        score.reference_set.name,
-        score.metric,
-        score.slice,
-        value,
-        low,
-        high,
-        precision.shown,
-        score.signature,
+        *column,
+        value=precision.mean(score.values),
+        low=low,
+        high=high,
+        decimals=precision.shown,
+        signature=score.signature,
+        sd=precision.spread(score.values),
+        runs=len(score.runs),
     )
 
 
-def pair_scores(first: Submission, second: Submission) -> list[tuple[Score, Score]]:
-    """Return the scores of two submissions, column by column."""
-    related = ("rows", "reference_set", "submission__challenge")
-    hidden = ("rows__packed", "reference_set__packed_references", "submission__packed_captions")
-    others = {
-        (score.reference_set_id, score.metric, score.slice): score
-        for score in second.scores.select_related(*related).defer(*hidden)
-    }
-    return [
-        (score, others[score.reference_set_id, score.metric, score.slice])
-        for score in first.scores.select_related(*related).defer(*hidden)
-        if (score.reference_set_id, score.metric, score.slice) in others
-    ]
+def pair_scores(first: Submission, second: Submission) -> list[tuple[SystemScore, SystemScore]]:
+    """Return the scores of two submissions, column by column; the means of several runs."""
+    both = read_systems([list_runs(first), list_runs(second)])
+    mine, others = both.get(first.pk, {}), both.get(second.pk, {})
+    return [(score, others[column]) for column, score in mine.items() if column in others]
 
 
 def contrast(first: Submission, second: Submission) -> list[Contrast] | None:
@@ -425,20 +430,21 @@ def contrast(first: Submission, second: Submission) -> list[Contrast] | None:
         chosen = [
             (pair, difference)
             for pair, difference in zip(pairs, tested, strict=True)
-            if bool(pair[0].slice) == in_slices
+            if bool(pair[0].first.slice) == in_slices
         ]
-        chosen.sort(key=lambda item: item[0][0].slice)
         adjusted = holm([difference.p for _, difference in chosen])
         contrasts += [_turn(*item, p) for item, p in zip(chosen, adjusted, strict=True)]
     return contrasts
 
 
-def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
+def _turn(pair: tuple[SystemScore, SystemScore], stored: Difference, p: float) -> Contrast:
     """Return a stored difference as seen from the first of the pair."""
     first, second = pair
     turned = stored.one_id != first.pk
     return Contrast(
-        column=Column(first.reference_set.name, first.metric, first.slice),
+        column=Column(first.first.reference_set.name, first.first.metric, first.first.slice),
+        first_runs=first.values,
+        second_runs=second.values,
         first=first.value,
         second=second.value,
         difference=-stored.difference if turned else stored.difference,

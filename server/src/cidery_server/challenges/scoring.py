@@ -140,6 +140,7 @@ def _score(claim: Claim, scorers: ScorerCache) -> None:
         # The message may quote captions, which may not be in logs.
         log.error("submission %d cannot be scored: %s", number, type(error).__name__)
         claim.finish(Submission.State.FAILED)
+        count_change(submission.challenge)  # it had scores, if it was scored again
 
 
 def _slow_work() -> AbstractContextManager[None]:
@@ -256,11 +257,15 @@ def count_change(challenge: Challenge) -> None:
 
 def fail_crashing_submissions() -> None:
     """Mark submissions as failed that have killed too many workers."""
-    Submission.objects.filter(
+    crashing = Submission.objects.filter(
         state=Submission.State.SCORING,
         lease_until__lt=timezone.now(),
         attempts__gte=MAX_ATTEMPTS,
-    ).update(state=Submission.State.FAILED, claim=None, lease_until=None)
+    )
+    challenges = list(Challenge.objects.filter(submissions__in=crashing).distinct().only("pk"))
+    crashing.update(state=Submission.State.FAILED, claim=None, lease_until=None)
+    for challenge in challenges:
+        count_change(challenge)
 
 
 def find_waiting() -> list[int]:

@@ -138,9 +138,16 @@ class ColumnGroup(serializers.Serializer[Any]):
 class CellData(serializers.Serializer[Any]):
     """A score on a leaderboard."""
 
-    value = serializers.FloatField()
-    low = serializers.FloatField(help_text="Lower end of the 95 % bootstrap interval.")
-    high = serializers.FloatField()
+    value = serializers.FloatField(help_text="Mean, with several runs.")
+    sd = serializers.FloatField(
+        allow_null=True, help_text="Standard deviation over runs; null for a single run."
+    )
+    low = serializers.FloatField(
+        allow_null=True,
+        help_text="Lower end of the 95 % interval, over images and runs; null until it is computed "
+        "for several runs.",
+    )
+    high = serializers.FloatField(allow_null=True)
     mark = serializers.ChoiceField(
         [mark.value for mark in Mark],
         help_text="tied: no significant difference from the best was found.",
@@ -157,6 +164,7 @@ class EntryData(serializers.Serializer[Any]):
     submission = serializers.IntegerField(source="submission.pk")
     title = serializers.CharField(source="submission.title")
     created = serializers.DateTimeField(source="submission.created")
+    runs = serializers.IntegerField(help_text="Number of runs of the system.")
     cells = CellData(source="scores", many=True, help_text="In the order of the columns.")
 
 
@@ -181,6 +189,7 @@ class LeaderboardData(serializers.Serializer[Any]):
     )
     decimals = serializers.IntegerField(help_text="Number of decimals of the scores.")
     entries = EntryData(many=True)
+    has_runs = serializers.BooleanField(help_text="True if some systems have several runs.")
     chart = ChartData()
 
 
@@ -257,9 +266,17 @@ class ScoreData(serializers.Serializer[Any]):
 
     reference_set = serializers.CharField()
     metric = serializers.CharField()
-    value = serializers.FloatField()
-    low = serializers.FloatField(help_text="Lower end of the 95 % bootstrap interval.")
-    high = serializers.FloatField()
+    value = serializers.FloatField(
+        help_text="To its team and the owner, of this submission; to others the mean of its runs."
+    )
+    sd = serializers.FloatField(
+        allow_null=True, help_text="Standard deviation over runs; null for a single run."
+    )
+    runs = serializers.IntegerField(help_text="Number of runs.")
+    low = serializers.FloatField(
+        allow_null=True, help_text="Lower end of the 95 % interval; null until it is computed."
+    )
+    high = serializers.FloatField(allow_null=True)
     decimals = serializers.IntegerField(help_text="Number of decimals.")
     signature = serializers.CharField(help_text="Settings of the score.")
 
@@ -278,6 +295,11 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
     author = serializers.SerializerMethodField(
         help_text="The account that sent it; shown to its team and the owner."
     )
+    run_of = serializers.IntegerField(
+        source="run_of_id",
+        allow_null=True,
+        help_text="Submission of which it is another run; null for a first or only run.",
+    )
 
     def get_author(self, submission: Submission) -> str:
         """Return the name if the reader may see it."""
@@ -292,7 +314,7 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
         fields: tuple[str, ...] = (
             *("id", "challenge", "team", "title", "created", "state", "steps_done", "steps"),
             *("scored", "is_withheld", "waits_for_owner", "author", "is_private", "is_chosen"),
-            "withdrawn",
+            *("withdrawn", "run_of"),
         )
 
 
@@ -317,6 +339,9 @@ class SubmissionPageData(serializers.Serializer[Any]):
     )
     can_change = serializers.BooleanField(
         help_text="True if you may rank it, keep it private or withdraw it."
+    )
+    other_runs = SubmissionData(
+        many=True, help_text="Submissions that are other runs of it; for team and owner."
     )
     hides_scores = serializers.BooleanField(
         help_text="True if its scores are hidden until the challenge closes, or from teams."
@@ -450,6 +475,8 @@ class ComparisonData(serializers.Serializer[Any]):
     choices = SubmissionData(many=True)
     first = SubmissionData(allow_null=True)
     second = SubmissionData(allow_null=True)
+    first_runs = serializers.IntegerField(help_text="Number of its runs; scores are their means.")
+    second_runs = serializers.IntegerField()
     is_ready = serializers.BooleanField(help_text="False while they are being compared.")
     contrasts = ContrastData(many=True)
     decimals = serializers.IntegerField(help_text="Number of decimals.")

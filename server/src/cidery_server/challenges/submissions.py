@@ -18,6 +18,7 @@ from cidery_server.challenges.models import (
     pack_json,
     team_of,
 )
+from cidery_server.challenges.runs import check_first
 from cidery_server.challenges.tasks import queue_scoring
 from cidery_server.challenges.uploads import read_captions
 from cidery_server.web.models import Account
@@ -25,12 +26,27 @@ from cidery_server.web.translation import translate as _
 
 
 def submit(
-    account: Account, challenge: Challenge, title: str, content: bytes, *, private: bool = False
+    account: Account,
+    challenge: Challenge,
+    title: str,
+    content: bytes,
+    *,
+    private: bool = False,
+    run_of: int | None = None,
 ) -> Submission:
     """Check the file that an account sends for its team, store and queue its captions.
 
+    Args:
+        account: who sends it.
+        challenge: challenge or phase.
+        title: title of the submission.
+        content: the file.
+        private: keep it off the leaderboard.
+        run_of: number of the team's submission of which it is another run.
+
     Raises:
         InputError: what is wrong with the file, or which limit is reached.
+        RunError: it cannot be a run of that submission.
     """
     _check_limits(account, challenge)  # before the work of reading
     captions = read_captions(content, challenge.images)
@@ -42,13 +58,16 @@ def submit(
         if team_of(account).pk not in sides:
             raise InputError(_("You have joined another team in the meantime; submit again."))
         _check_limits(account, challenge)
+        team = team_of(account)
+        first = None if run_of is None else check_first(run_of, team.pk, challenge.pk)
         submission = Submission.objects.create(
             challenge=challenge,
-            team=team_of(account),
+            team=team,
             author=account,
             title=title,
             packed_captions=pack_json(captions),
             is_private=private,
+            run_of=first,
         )
         queue_scoring(submission)
     return submission

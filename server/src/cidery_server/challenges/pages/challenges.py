@@ -17,13 +17,13 @@ from cidery.tables import guard_cell
 from cidery_server.challenges.forms import LeaderboardQuery
 from cidery_server.challenges.models import Challenge, ChallengeFile, team_of
 from cidery_server.challenges.ranking import (
-    Column,
     Leaderboard,
     every_column,
     list_records,
     name_fields,
     rank,
 )
+from cidery_server.challenges.runs import Column
 from cidery_server.challenges.serializers import ChallengePageData, ChallengesData, ImagesData
 from cidery_server.challenges.submissions import Quota, find_quota
 from cidery_server.web.models import Account
@@ -170,6 +170,7 @@ def describe_leaderboard(leaderboard: Leaderboard, by_slice: str = "") -> dict[s
         "by_slice": by_slice,
         "decimals": leaderboard.precisions[leaderboard.slice].shown,
         "entries": leaderboard.entries,
+        "has_runs": any(entry.runs > 1 for entry in leaderboard.entries),
         "chart": describe_chart(leaderboard),
     }
 

@@ -55,8 +55,8 @@ def draw(leaderboard: Leaderboard) -> bytes:
             [score.value for score in scores],
             range(len(scores)),
             xerr=[
-                [score.value - score.low for score in scores],
-                [score.high - score.value for score in scores],
+                [0 if score.low is None else score.value - score.low for score in scores],
+                [0 if score.high is None else score.high - score.value for score in scores],
             ],
             fmt="o",
             color=ACCENT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.shortcuts import get_object_or_404
+from rest_framework.exceptions import ParseError
 
 from cidery_server.challenges.forms import ComparisonQuery
 from cidery_server.challenges.models import Submission
@@ -16,6 +17,7 @@ from cidery_server.challenges.tasks import ask_to_compare, is_being_compared
 from cidery_server.web.limits import CompareLimit
 from cidery_server.web.pages import Page
 from cidery_server.web.roles import Role
+from cidery_server.web.translation import translate as _
 
 MAX_CHOICES = 500
 
@@ -49,6 +51,8 @@ class CompareSubmissions(Page):
             "choices": visible.order_by("-created")[:MAX_CHOICES],
             "first": None,
             "second": None,
+            "first_runs": 1,
+            "second_runs": 1,
             "is_ready": True,
             "contrasts": [],
             "decimals": challenge.precision(account).shown,
@@ -57,6 +61,8 @@ class CompareSubmissions(Page):
         if not query:
             return shown
         first, second = (get_object_or_404(visible, pk=query[n]) for n in ("first", "second"))
+        if first.pk == second.run_of_id or second.pk == first.run_of_id:
+            raise ParseError(_("One of the two is another run of the other one."))
         contrasts = contrast(first, second)
         if contrasts is None and not is_being_compared(first, second):
             CompareLimit().check(self.request, self)
@@ -64,6 +70,8 @@ class CompareSubmissions(Page):
         return shown | {
             "first": first,
             "second": second,
+            "first_runs": max((len(found.first_runs) for found in contrasts or ()), default=1),
+            "second_runs": max((len(found.second_runs) for found in contrasts or ()), default=1),
             "is_ready": contrasts is not None,
             "contrasts": [
                 found.rounded(challenge.precision(account, found.column.slice))

@@ -23,6 +23,7 @@ from cidery_server.challenges.pages.challenges import (
     quota_for,
 )
 from cidery_server.challenges.ranking import find_best, list_scores
+from cidery_server.challenges.runs import RunError
 from cidery_server.challenges.serializers import (
     ChallengePageData,
     ImageScoresData,
@@ -59,7 +60,7 @@ def submissions_seen_by(account: Any, challenge: Challenge) -> QuerySet[Submissi
     hidden = challenge.visibility == Challenge.Visibility.HIDDEN
     if hidden or not challenge.shows_leaderboard_to(account):
         return own
-    return own | Submission.objects.filter(pk__in=find_best(challenge))
+    return own | Submission.objects.filter(pk__in=[first for first, *_ in find_best(challenge)])
 
 
 class Submissions(FormPage):
@@ -103,10 +104,18 @@ class Submissions(FormPage):
                     values["title"],
                     values["file"].read(),
                     private=values["private"],
+                    run_of=values["run_of"],
                 )
+        except RunError as error:
+            raise serializers.ValidationError({"run_of": [str(error)]}) from None
         except InputError as error:
             raise serializers.ValidationError({"file": [str(error)]}) from None
         return self.done(submission, submission)
+
+    def list_own_submissions(self) -> QuerySet[Submission]:
+        """Return the team's submissions to the challenge."""
+        team = team_of(self._account())
+        return Submission.objects.filter(challenge=get_challenge(self), team=team)
 
     def _account(self) -> Account:
         account = self.request.user
@@ -133,9 +142,16 @@ class SubmissionPage(Page):
             "slice_scores": [score for score in scores if score.slice],
             "shows_images": shows_images(submission, account),
             "can_change": can_change(submission, account),
+            "other_runs": _list_other_runs(submission, account),
             "hides_scores": not submission.shows_scores_to(account),
             "warnings": submission.warnings if is_own(submission, account) else [],
         }
+
+
+def _list_other_runs(submission: Submission, account: Any) -> QuerySet[Submission]:
+    mine = Submission.objects.visible_to(account).filter(run_of=submission)
+    found = mine.select_related("team", "challenge", "author").order_by("pk")
+    return found.defer("packed_captions", "packed_fingerprint")
 
 
 def can_change(submission: Submission, account: Any) -> bool:
@@ -146,7 +162,7 @@ def can_change(submission: Submission, account: Any) -> bool:
 
 
 class Standing(FormPage):
-    """Ranks a submission, makes it private, or withdraws it."""
+    """Ranks a submission, makes it private, joins it to another one as a run, or withdraws it."""
 
     role = Role.MEMBER
     template_name = "challenges/standing.html"
@@ -167,11 +183,19 @@ class Standing(FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Apply the action, under a lock."""
         try:
-            change_standing(self.show(), values["action"])
+            change_standing(self.show(), values["action"], values["run_of"])
+        except RunError as error:
+            raise serializers.ValidationError({"run_of": [str(error)]}) from None
         except InputError as error:
             raise serializers.ValidationError({"action": [str(error)]}) from None
         submission = get_submission(self)
         return self.done(submission, submission, message=str(STANDINGS[values["action"]]))
+
+    def list_own_submissions(self) -> QuerySet[Submission]:
+        """Return the other submissions of its team to the challenge."""
+        submission = self.show()
+        mine = Submission.objects.filter(challenge=submission.challenge, team=submission.team_id)
+        return mine.exclude(pk=submission.pk)
 
 
 def shows_images(submission: Submission, account: Any) -> bool:
