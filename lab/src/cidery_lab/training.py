@@ -87,7 +87,7 @@ def train(
         model.load_state_dict(start.state_dict())
     file = None if folder is None else Path(folder) / CHECKPOINT
     known = None
-    identity = Identity.make(card, data, stages, start)
+    identity = Identity.make(card, data, stages, start, validation_images)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         known = load_checkpoint(file, identity, place)

@@ -19,6 +19,7 @@ from cidery.encoders import Encoder, EncoderLike, get_encoder, name_encoder
 from cidery.errors import InputError, SettingError
 from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import index_ngrams
+from cidery.metrics.contextual.base import describe_encoder
 from cidery.metrics.ngram.cider import Cider, CiderD, CiderR, PreparedCider
 from cidery.plugins import list_names, load_plugin
 from cidery.runtime import Workspace
@@ -96,10 +97,9 @@ class EncoderKernel(SetKernel):
         return np.concatenate([_scale(product).ravel() for product in products])
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the encoder's weights, and the device."""
-        encoder = get_encoder(self.encoder, self.device)
-        window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
-        return {"weights": encoder.fingerprint, "computed": encoder.kernel} | window
+        """Return digests of the encoder, and the device."""
+        found = describe_encoder(get_encoder(self.encoder, self.device), self.encoder)
+        return {{"kernel": "computed"}.get(name, name): value for name, value in found.items()}
 
 
 def _embed(work: Workspace, encoder: Encoder, captions: TokenizedCaptions) -> Floats:

@@ -33,10 +33,10 @@ from cidery.encoders.calibration import (
 )
 from cidery.encoders.lens import Lens, find_lens
 from cidery.encoders.sentencepiece import NAME as SENTENCEPIECE
-from cidery.encoders.weights import hash_file, hash_weights
+from cidery.encoders.weights import hash_weights
 from cidery.errors import DataError, SettingError
 from cidery.plugins import LoadedPlugin, list_names, load_plugin
-from cidery.storage import MODELS, find_model
+from cidery.storage import MODELS, find_model, hash_file
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
 """A name, a model folder, a function from captions to vectors, or an encoder."""
@@ -125,7 +125,7 @@ def _find_folder(encoder: str | os.PathLike[str]) -> tuple[Path, str]:
 
 
 def _find_checked(name: str) -> Path:
-    """Return the folder of a shipped model name, after checking its weights."""
+    """Return the folder of a shipped model name, after checking its files."""
     folder, source = find_model(name), MODELS[name]
     digest = hash_weights(folder)
     if digest != source.sums["model.safetensors"]:
@@ -133,6 +133,12 @@ def _find_checked(name: str) -> Path:
             f"the weights in {folder} are not those of {name}: their SHA-256 is {digest}; download "
             f"them with: {source.command}"
         )
+    for file, expected in source.sums.items():
+        if not (folder / file).is_file() or hash_file(folder / file) != expected:
+            raise DataError(
+                f"{folder / file} is missing or not that of {name}; download it with: "
+                f"{source.command}"
+            )
     return folder
 
 
@@ -165,7 +171,7 @@ def _cache(encoder: Encoder) -> Encoder:
             f"vectors of {encoder.name} cannot be cached: a function may change while its name "
             "stays the same; leave out keep"
         )
-    return CachedEncoder(encoder, encoder.files)
+    return CachedEncoder(encoder)
 
 
 __all__ = [

@@ -79,6 +79,11 @@ class Encoder(ABC):
         """Digest of the weights, for signatures."""
 
     @property
+    def files(self) -> str | None:
+        """Digest of all files of a model folder, with its settings and tokenizer, if it has one."""
+        return None
+
+    @property
     @abstractmethod
     def kernel(self) -> str:
         """Compute kernel, for signatures: last digits differ between processors."""

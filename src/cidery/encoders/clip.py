@@ -5,6 +5,7 @@ Each caption and each image is encoded separately, so that its vector depends on
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -16,15 +17,19 @@ from typing import Any
 import numpy as np
 
 from cidery.encoders.base import Floats32
+from cidery.encoders.layers import name_torch_kernel
 from cidery.encoders.weights import find_weights
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError, UnreliableWarning
 from cidery.runtime import current_progress
-from cidery.storage import CACHES
+from cidery.storage import CACHES, hash_file, hash_library, list_versions
 
 VECTOR_CACHE = CACHES["embeddings"]
 BATCH_SIZE = 64
 """Number of vectors computed between two writes to the cache."""
-_FILES = ("config.json", "tokenizer.json", "vocab.json", "merges.txt", "preprocessor_config.json")
+_SETTINGS = (".json", ".txt")
+"""Suffixes of the settings of the model, the tokenizer and the image processor."""
+_PACKAGES = ("numpy", "pillow", "tokenizers", "torch", "transformers")
+"""Packages that compute vectors."""
 
 
 class ClipModel:
@@ -77,13 +82,14 @@ class ClipModel:
         return self._digests[0][:12]
 
     @property
-    def kernel(self) -> str:
-        """Device and instruction set, for signatures."""
-        import torch
+    def files(self) -> str:
+        """Digest of all files, including settings and tokenizer."""
+        return sha256("\n".join(self._digests).encode()).hexdigest()
 
-        if self._device.type == "cpu":
-            return f"torch-{torch.backends.cpu.get_cpu_capability()}".lower()
-        return f"torch-{self._device.type}"
+    @property
+    def kernel(self) -> str:
+        """Device with its instruction set or model, for signatures."""
+        return name_torch_kernel(self._device)
 
     def embed_captions(self, captions: Sequence[str], keep: bool = False) -> Floats32:
         """Return float32[captions, width]: projected text embeddings, not normalized.
@@ -132,7 +138,9 @@ class ClipModel:
     ) -> Floats32:
         """Return the vector of each key; each distinct key is encoded once."""
         progress = current_progress()
-        model = "\n".join((*self._digests, self.kernel, kind)).encode()
+        model = json.dumps(
+            [*self._digests, self.kernel, kind, hash_library(), list_versions(_PACKAGES)]
+        ).encode()
         distinct = list(dict.fromkeys(keys))
         names = {
             key: sha256(model + b"\n" + (contents[key] if contents else key)).digest()
@@ -195,9 +203,12 @@ def open_clip(folder: str, device: str = "cpu") -> ClipModel:
 
 
 def _hash_files(folder: Path) -> Iterator[str]:
-    yield hash_weights(folder)
-    for name in _FILES:
-        yield hash_file(folder / name) if (folder / name).is_file() else "none"
+    """Yield the digests of the weights and of all settings with their names."""
+    weights = find_weights(folder)
+    yield hash_file(weights)
+    for file in sorted(folder.iterdir()):
+        if file.suffix in _SETTINGS and file.is_file():
+            yield f"{file.name} {hash_file(file)}"
 
 
 @lru_cache(maxsize=2)

@@ -15,7 +15,7 @@ from cidery.corpus import ImageId
 from cidery.errors import DataError, FormatError, SettingError
 from cidery.files import match_names
 from cidery.statistics import Floats
-from cidery.storage import read_arrays
+from cidery.storage import identify_file, read_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -90,8 +90,7 @@ class ImageFeatures:
         files = sorted(given.glob("*.npy")) if given.is_dir() else [given]
         if not files:
             raise SettingError(f"no .npy file in {str(path)!r}; {LAYOUT}")
-        status = tuple((file.stat().st_mtime_ns, file.stat().st_size) for file in files)
-        return _read(given, tuple(files), status)
+        return _read(given, tuple(files), tuple(map(identify_file, files)))
 
     @property
     def width(self) -> int:
@@ -182,12 +181,11 @@ def _check(values: Any, names: Sequence[str], what: str, source: str) -> Floats:
     return scaled
 
 
-# The key has the times and sizes of all files.
 @lru_cache(maxsize=4)
 def _read(
     path: Path,
     files: tuple[Path, ...],
-    status: tuple[tuple[int, int], ...],  # noqa: ARG001
+    keys: tuple[tuple[int | str, ...], ...],  # noqa: ARG001
 ) -> ImageFeatures:
     opened = [_open(file) for file in files]
     name = path.name

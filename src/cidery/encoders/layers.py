@@ -109,15 +109,7 @@ class TorchLayers:
     @property
     def kernel(self) -> str:
         """`torch-` and the instruction set, or `torch-cuda-` and the name of the GPU."""
-        import torch
-
-        if self._device.type == "cpu":
-            kind = torch.backends.cpu.get_cpu_capability()
-        elif self._device.type == "cuda":
-            kind = f"cuda-{torch.cuda.get_device_name(self._device)}"
-        else:
-            kind = self._device.type
-        return "-".join(f"torch-{kind}".lower().split())
+        return name_torch_kernel(self._device)
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:  # noqa: ARG002
         """Run `count` layers."""
@@ -156,3 +148,16 @@ class TorchLayers:
         x = normalize(x + functional.linear(mixed, *gather), *attended)
         inner = functional.gelu(functional.linear(x, *widen))
         return normalize(x + functional.linear(inner, *narrow), *output)
+
+
+def name_torch_kernel(device: torch.device) -> str:
+    """Return the name of what computes on a device, for signatures."""
+    import torch
+
+    if device.type == "cpu":
+        kind = torch.backends.cpu.get_cpu_capability()
+    elif device.type == "cuda":
+        kind = f"cuda-{torch.cuda.get_device_name(device)}"
+    else:
+        kind = device.type
+    return "-".join(f"torch-{kind}".lower().split())

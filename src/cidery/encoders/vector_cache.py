@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cidery.encoders.base import Encoder, Floats32, TokenStates, number_distinct
-from cidery.storage import CACHES
+from cidery.encoders.transformer import TransformerEncoder
+from cidery.storage import CACHES, hash_library, list_versions
 
 VECTORS = CACHES["embeddings"]
 BATCH_SIZE = 4096
 """Number of captions encoded between two writes."""
+
+PACKAGES = ("numpy", "protobuf", "sentencepiece", "tokenizers")
+"""Packages that vectors depend on, apart from torch."""
 
 _TOKEN = np.dtype([("id", "<i8"), ("special", "?")])
 
@@ -27,9 +32,7 @@ class CachedEncoder(Encoder):
     ```
     """
 
-    encoder: Encoder
-    files: str
-    """Digest of all files of the model, including its tokenizer."""
+    encoder: TransformerEncoder
 
     @property
     def name(self) -> str:
@@ -40,6 +43,11 @@ class CachedEncoder(Encoder):
     def fingerprint(self) -> str:
         """Digest of the encoder's weights."""
         return self.encoder.fingerprint
+
+    @property
+    def files(self) -> str:
+        """Digest of all files of the model, including its tokenizer."""
+        return self.encoder.files
 
     @property
     def layers(self) -> int:
@@ -109,9 +117,15 @@ class CachedEncoder(Encoder):
         self, captions: list[str], what: str, encode: Callable[[list[str]], Iterator[bytes]]
     ) -> list[bytes]:
         """Return the cached content of each caption; missing ones are computed and saved."""
-        model = "\n".join((self.name, self.files, self.kernel, f"split at {self.window}", what))
+        # The library's code cuts long captions and computes vectors, the packages make tokens.
+        packages = (*PACKAGES, "torch") if self.kernel.startswith("torch") else PACKAGES
+        model = [
+            *(self.name, self.files, self.kernel, self.window, what),
+            *(hash_library(), list_versions(packages)),
+        ]
+        prefix = f"{json.dumps(model)}\n"
         keys = [
-            hashlib.sha256(f"{model}\n{caption}".encode(errors="surrogatepass")).digest()
+            hashlib.sha256(f"{prefix}{caption}".encode(errors="surrogatepass")).digest()
             for caption in captions
         ]
         found = VECTORS.load(keys)

@@ -1,4 +1,4 @@
-"""Content of everything that the scores of a stream depend on, apart from its inputs."""
+"""Content of everything that scores depend on, apart from captions and references."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
+from cidery.plugins import load_plugin
 from cidery.storage import (
     UnknownContentError,
     hash_content,
@@ -28,15 +29,29 @@ def describe_content(
 
     Runs with equal entries give equal scores for equal inputs. Shipped data belong to the library.
     """
-    content = {"cidery": hash_library()}
-    content |= {f"the package {name}": found for name, found in list_dependencies().items()}
+    content = describe_code()
     content["the tokenizer"] = _hash(tokenizer)
     if isinstance(frequencies, DocumentFrequencies):
         content["the document frequencies"] = frequencies.fingerprint
     for label, metric in metrics.items():
-        files = {name: hash_path(path) for name, path in metric.needs.files.items()}
-        content[f"the metric {label!r}"] = _hash(metric, metric.data_settings(), files)
+        content[f"the metric {label!r}"] = _hash(*list_content(metric))
     return content
+
+
+def describe_code() -> dict[str, str]:
+    """Return the hash of the library and the versions of packages, by the name in messages."""
+    packages = {f"the package {name}": found for name, found in list_dependencies().items()}
+    return {"cidery": hash_library(), **packages}
+
+
+def list_content(metric: Metric) -> Iterator[object]:
+    """Yield a metric, its settings in signatures, and the content of files and plug-ins."""
+    yield metric
+    yield metric.settings() | metric.data_settings()
+    yield {name: hash_path(path) for name, path in metric.needs.files.items()}
+    encoder = getattr(metric, "encoder", None)
+    if isinstance(encoder, str) and (loaded := load_plugin("encoder", encoder)) is not None:
+        yield loaded.value
 
 
 def _hash(*values: object) -> str:

@@ -26,7 +26,7 @@ from cidery.frequencies import (
     merge_words,
     write_part,
 )
-from cidery.storage import write_atomically
+from cidery.storage import identify_file, write_atomically
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, stem_form
 
 SHARD_CAPTIONS = 400_000
@@ -240,15 +240,15 @@ def load_counted(files: Mapping[str | None, Path], image_count: int) -> CountedF
     return CountedFrequencies(sets, image_count)
 
 
-_loaded: dict[str, tuple[int, DocumentFrequencies]] = {}
+_loaded: dict[str, tuple[tuple[int | str, ...], DocumentFrequencies]] = {}
 
 
 def _load(file: str) -> DocumentFrequencies:
     """Memory-map document frequencies, once per process while the file does not change."""
-    changed = Path(file).stat().st_mtime_ns
-    if file not in _loaded or _loaded[file][0] != changed:
+    key = identify_file(file)
+    if file not in _loaded or _loaded[file][0] != key:
         _loaded.clear()  # of an earlier stream
-        _loaded[file] = changed, DocumentFrequencies.load(file)
+        _loaded[file] = key, DocumentFrequencies.load(file)
     return _loaded[file][1]
 
 

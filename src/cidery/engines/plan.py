@@ -239,7 +239,7 @@ def _check_manifest(before: dict[str, Any], now: dict[str, Any], folder: Path) -
     """Raise an InputError if inputs, settings, code or data differ from those of the run."""
     unfinished = f"{folder} contains an unfinished run"
     remedy = "remove that folder to start again, or pass another with work= (--work)"
-    for name, reason in find_unknown(now["content"]):
+    for name, reason in (*_find_unversioned(now["inputs"]), *find_unknown(now["content"])):
         raise InputError(
             f"{unfinished}, which cannot be resumed: {name} uses {reason}, whose content cannot be "
             f"compared with the first run's; {remedy}"
@@ -264,6 +264,14 @@ def _check_manifest(before: dict[str, Any], now: dict[str, Any], folder: Path) -
         else "it has other inputs, other settings or another version of cidery"
     )
     raise InputError(f"{unfinished}, but {problem}; {remedy}")
+
+
+def _find_unversioned(inputs: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the inputs whose storage reports no version: name and reason."""
+    for described in inputs.values():
+        for file, known in described["files"].items():
+            if None in known:
+                yield file, "a storage that reports no time or version"
 
 
 @contextmanager

@@ -7,12 +7,13 @@ import os
 import socket
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from cidery.engines.base import Engine, Pool
+from cidery.engines.content import describe_code
 from cidery.errors import CideryError, MissingExtraError, ProcessError, SettingError
 
 T = TypeVar("T")
@@ -150,7 +151,7 @@ class RayEngine(Engine):
             scheduling_strategy="SPREAD",
         )(_call)
         # Sent once, and not with every task.
-        shared = ray.put(function)
+        shared = ray.put(_Work(describe_code(), function))
         waiting = iter(tasks)
         running: list[Any] = []
         try:
@@ -180,7 +181,7 @@ class RayEngine(Engine):
             scheduling_strategy="SPREAD",
         )(_Holder)
         actors = [actor.remote() for _ in range(size)]
-        return RayPool(ray, actors, ray.put(function))
+        return RayPool(ray, actors, ray.put(_Work(describe_code(), function)))
 
 
 class RayPool(Pool):
@@ -313,21 +314,45 @@ def _keep_off_stdout() -> None:
     worker.print_to_stdstream = tell_on_stderr
 
 
+@dataclass(frozen=True)
+class _Work:
+    """A function, and the code that it runs in where it comes from."""
+
+    code: Mapping[str, str]
+    function: Callable[..., Any]
+
+    def run(self, *task: Any) -> Any:
+        """Call the function, if this node has the same code."""
+        check_code(self.code)
+        return self.function(*task)
+
+
+def check_code(expected: Mapping[str, str]) -> None:
+    """Raise a ProcessError if this node has other versions: one run would mix their scores."""
+    found = describe_code()
+    for name in expected.keys() & found.keys():
+        if expected[name] != found[name]:
+            raise ProcessError(
+                f"{name} differs between {socket.gethostname()} and the machine that started the "
+                "run; install the same versions on all nodes"
+            )
+
+
 class _Holder:
     """Actor with a function, which is fetched once per start."""
 
     def __init__(self) -> None:
-        self.function: Callable[..., Any] | None = None
+        self.work: _Work | None = None
 
     def call(self, kept: list[Any], *task: Any) -> Any:
-        if self.function is None:
-            self.function = import_ray().get(kept[0])
-        assert self.function is not None
-        return self.function(*task)
+        if self.work is None:
+            self.work = import_ray().get(kept[0])
+        assert self.work is not None
+        return self.work.run(*task)
 
 
-def _call(function: Callable[[T], R], task: T) -> R:
-    return function(task)
+def _call(work: _Work, task: Any) -> Any:
+    return work.run(task)
 
 
 def _take(ray: Any, reference: Any) -> Any:

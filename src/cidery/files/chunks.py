@@ -178,25 +178,33 @@ def open_file(file: str) -> Iterator[IO[bytes]]:
             yield opened
 
 
-def fingerprint_file(file: str) -> list[Any]:
-    """Return the size, time and hash of the first and last bytes of a file.
+VERSIONS = (
+    *("ETag", "etag", "mtime", "modified", "created", "updated", "generation", "ino"),
+    *("LastModified", "Last-Modified", "last_modified", "Content-MD5", "Digest", "md5Hash"),
+)
+"""Names under which storages report the version of a file."""
 
-    For a URL: the size and version that its storage reports.
+
+def fingerprint_file(file: str) -> list[Any]:
+    """Return the size, times and hash of the first and last bytes of a file.
+
+    For a URL: the size and version that its storage reports; None in place of the version if it
+    reports none.
     """
     import hashlib
 
     if "://" in file:
         with _open_remote(file) as (system, path):
             known = system.info(path)
-        reported = [known.get(key) for key in ("size", "ETag", "etag", "mtime", "LastModified")]
-        return [str(value) for value in reported if value is not None]
+        reported = [f"{key}: {known[key]}" for key in VERSIONS if known.get(key) is not None]
+        return [known.get("size"), *reported] if reported else [known.get("size"), None]
     status = os.stat(file)  # noqa: PTH116
     digest = hashlib.sha256()
     with open_file(file) as opened:
         digest.update(opened.read(65536))
         opened.seek(max(0, status.st_size - 65536))
         digest.update(opened.read(65536))
-    return [status.st_size, status.st_mtime_ns, digest.hexdigest()[:16]]
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, digest.hexdigest()[:16]]
 
 
 def get_file_size(file: str) -> int:

@@ -15,17 +15,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cidery._version import __version__
 from cidery.diversity import Measure
+from cidery.engines.content import list_content
 from cidery.frequencies import SHIPPED
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
+from cidery.plugins import load_plugin
 from cidery.statistics import Floats
-from cidery.storage import CACHES, DiskCache
+from cidery.storage import (
+    CACHES,
+    DiskCache,
+    UnknownContentError,
+    hash_content,
+    hash_library,
+    list_dependencies,
+)
 from cidery.text import SEGMENTERS, TOKENIZERS, get_language
 
-FORMAT = 3
-"""Version of the statistics and of their encoding; increase it after a change of either."""
+FORMAT = 4
+"""Version of the encoding of statistics; increase it after a change."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +113,9 @@ def _is_versioned(settings: Settings) -> bool:
 
 
 def can_be_cached(metric: object) -> bool:
-    """Return True if name, settings and cidery's version determine a metric's scores.
+    """Return True if the content of a metric of cidery can be determined.
 
-    They do not for functions and for metrics of other packages, whose code may change.
+    Functions and metrics of other packages are not cached: their code may change.
     """
     if not isinstance(metric, Metric | Measure):
         return False
@@ -115,7 +123,23 @@ def can_be_cached(metric: object) -> bool:
         built_in = is_built_in(metric)
     else:
         built_in = type(metric).__module__.partition(".")[0] == "cidery"
-    return built_in and "unknown" not in metric.data_settings().values()
+    if not built_in or "unknown" in metric.data_settings().values():
+        return False
+    try:
+        _hash_metric(metric)
+    except UnknownContentError:
+        return False
+    return True
+
+
+def _hash_metric(metric: Metric | Measure) -> str:
+    """Return the hash of a metric or measure, with its data."""
+    if isinstance(metric, Metric):
+        return hash_content(list(list_content(metric)))
+    kernel = getattr(metric, "kernel", None)
+    names = [name for name in (kernel, getattr(kernel, "encoder", None)) if isinstance(name, str)]
+    plugins = [found.value for name in names if (found := load_plugin("encoder", name))]
+    return hash_content([metric, metric.settings(), metric.data_settings(), plugins])
 
 
 def make_key(
@@ -131,9 +155,10 @@ def make_key(
     parts = {
         "kind": kind,
         "judgments": fingerprint,
-        "metric": metric and [metric.name, metric.settings() | metric.data_settings()],
+        "metric": metric and [metric.name, _hash_metric(metric)],
         "settings": settings,
-        "version": __version__,
+        "library": hash_library(),
+        "packages": list_dependencies(),
         "format": FORMAT,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()

@@ -14,7 +14,6 @@ import hashlib
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
@@ -35,10 +34,8 @@ from typing import Any
 import numpy as np
 
 from cidery import _native
+from cidery.storage.file_hash import hash_file
 
-_CHUNK = 1 << 20
-_RECENT = 2_000_000_000
-"""Nanoseconds in which a second change of a file may have the same times."""
 _CACHED_FUNCTION = type(lru_cache(lambda: None))
 _IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _DEVELOPMENT = re.compile(r"extra == .(check|coverage|docs|test|server|lab|plots|report)")
@@ -98,48 +95,9 @@ def _list_files(folder: Path) -> list[Path]:
             folders.clear()
             continue
         seen.add(known)
-        folders[:] = [name for name in folders if name != "__pycache__"]
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
         files += [Path(place, name) for name in names]
     return sorted(files)
-
-
-def hash_file(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file, cached until the file changes."""
-    path = Path(path)
-    status = identify_file(path)
-    return str(status[-1]) if len(status) > _STATUS else _hash_unchanged(path, *status)
-
-
-def identify_file(path: str | os.PathLike[str]) -> tuple[int | str, ...]:
-    """Return what changes whenever a file is written or replaced, as a key of caches in memory.
-
-    These are its size, times and number; for a file that has just been changed its SHA-256, too,
-    because two changes within a few milliseconds have the same times.
-    """
-    path = Path(path)
-    status = path.stat()
-    found = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > _RECENT:
-        return found
-    return (*found, _read_digest(path))
-
-
-_STATUS = 4
-"""Length of the key of a file that has not just been changed."""
-
-
-# Weights may be gigabytes.
-@lru_cache(maxsize=4096)
-def _hash_unchanged(path: Path, *status: int | str) -> str:  # noqa: ARG001
-    return _read_digest(path)
-
-
-def _read_digest(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
 
 
 @lru_cache(maxsize=1)
@@ -162,14 +120,14 @@ def list_dependencies() -> dict[str, str]:
     except PackageNotFoundError:  # not installed, but on the path
         required = ["numpy"]
     names = {_read_name(line) for line in required} - {"cidery"}
-    return {"Python": sys.version.partition(" ")[0], **_list_versions(sorted(names))}
+    return {"Python": sys.version.partition(" ")[0], **list_versions(sorted(names))}
 
 
 def _read_name(requirement: str) -> str:
     return re.split(r"[^A-Za-z0-9_.-]", requirement)[0]
 
 
-def _list_versions(packages: Sequence[str]) -> dict[str, str]:
+def list_versions(packages: Sequence[str]) -> dict[str, str]:
     """Return the versions of packages that are installed, and of all that they require."""
     versions: dict[str, str] = {}
     waiting = list(packages)
@@ -216,7 +174,7 @@ def _find_package(module: str) -> str | None:
     file = getattr(sys.modules.get(module), "__file__", None) or _find_file(top)
     if not {"site-packages", "dist-packages"} & set(Path(file).parts):
         return None
-    versions = _list_versions(sorted(set(_find_distributions().get(top, ()))))
+    versions = list_versions(sorted(set(_find_distributions().get(top, ()))))
     return "+".join(f"{name}-{version}" for name, version in versions.items()) or None
 
 

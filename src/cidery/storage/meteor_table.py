@@ -19,6 +19,7 @@ from cidery.errors import DataError, MissingExtraError, SettingError
 from cidery.runtime import ProgressCallback, current_progress, ignore_progress
 from cidery.storage.atomic import write_atomically
 from cidery.storage.cache import Resource
+from cidery.storage.file_hash import identify_file
 
 FunctionWords: TypeAlias = Literal["english", "own"]
 """METEOR's choice for all languages, or the list of the language."""
@@ -167,13 +168,12 @@ def open_language_table(language: str, function_words: FunctionWords) -> MeteorT
     if language not in NAMES:
         return _open_words(language, function_words)
     jar = find_sources() / JAR
-    status = jar.stat()
-    return _open_words(language, function_words, jar, status.st_size, status.st_mtime_ns)
+    return _open_words(language, function_words, jar, *identify_file(jar))
 
 
 # The lists are short: compiling them takes a few milliseconds, so no file is cached.
 @lru_cache(maxsize=32)
-def _open_words(language: str, function_words: FunctionWords, *_: Path | int) -> MeteorTable:
+def _open_words(language: str, function_words: FunctionWords, *_: Path | int | str) -> MeteorTable:
     return open_table(compile_table(ignore_progress, None, language, function_words))
 
 
@@ -189,20 +189,16 @@ def open_table(source: Path | bytes) -> MeteorTable:
         raise DataError(f"{source}: {error}") from error
 
 
-# Checking a table reads all of it. Whoever writes a file, or puts another in its place, changes its
-# times, its size or its number, all of which are in the key.
+# Checking a table reads all of it.
 @lru_cache(maxsize=8)
-def _open_unchanged(path: Path, *status: int) -> MeteorTable:  # noqa: ARG001
+def _open_unchanged(path: Path, *key: int | str) -> MeteorTable:  # noqa: ARG001
     return open_table(path)
 
 
 def open_own_table(path: str | os.PathLike[str]) -> MeteorTable:
     """Memory-map a user's table file, once while it does not change."""
     path = Path(path).absolute()
-    status = path.stat()
-    return _open_unchanged(
-        path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-    )
+    return _open_unchanged(path, *identify_file(path))
 
 
 METEOR = Resource(

@@ -61,11 +61,15 @@ def _load_jieba() -> Segment:
     return own.lcut  # type: ignore[no-any-return]
 
 
+def _find_pkuseg_model() -> Path:
+    home = Path(os.environ.get("PKUSEG_HOME", "~/.pkuseg")).expanduser()
+    return home / "spacy_ontonotes"
+
+
 def _load_pkuseg() -> Segment:
     import spacy_pkuseg
 
-    home = Path(os.environ.get("PKUSEG_HOME", "~/.pkuseg")).expanduser()
-    model = home / "spacy_ontonotes"
+    model = _find_pkuseg_model()
     if not (model / "weights.npz").is_file():
         raise DataError(
             f"pkuseg needs its model in {model}; fetch it once with: "
@@ -140,6 +144,8 @@ class Segmenter:
     """Names on PyPI."""
     extra: str | None
     load: Callable[[], Segment]
+    find_model: Callable[[], Path] | None = None
+    """Function that returns the folder of a model that no package holds."""
 
     @property
     def is_installed(self) -> bool:
@@ -148,8 +154,13 @@ class Segmenter:
 
     @property
     def origin(self) -> str:
-        """Packages with their versions, for signatures."""
-        return "+".join(f"{package}-{_find_version(package)}" for package in self.packages)
+        """Packages with their versions and a digest of the model, for signatures."""
+        packages = [f"{package}-{_find_version(package)}" for package in self.packages]
+        if self.find_model is not None and (folder := self.find_model()).is_dir():
+            from cidery.storage import hash_path
+
+            packages.append(f"model-{hash_path(folder)[:12]}")
+        return "+".join(packages)
 
     def open(self) -> LoadedSegmenter:
         """Load the segmenter; raise a MissingExtraError if a package is missing."""
@@ -177,7 +188,7 @@ def _find_version(package: str) -> str | None:
 
 _ALL = (
     Segmenter("jieba", "zh", ("jieba",), "chinese", _load_jieba),
-    Segmenter("pkuseg", "zh", ("spacy-pkuseg",), None, _load_pkuseg),
+    Segmenter("pkuseg", "zh", ("spacy-pkuseg",), None, _load_pkuseg, _find_pkuseg_model),
     Segmenter("fugashi", "ja", ("fugashi", "unidic-lite"), "japanese", _load_fugashi),
     Segmenter("sudachi", "ja", ("SudachiPy", "SudachiDict-core"), None, _load_sudachi),
     Segmenter("janome", "ja", ("Janome",), None, _load_janome),

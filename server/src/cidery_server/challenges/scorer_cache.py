@@ -37,6 +37,8 @@ class ScorerKey:
     references: bytes
     """A digest of the images' ids and of the references themselves."""
     metrics: Labeled
+    data: tuple[tuple[str, str], ...]
+    """Digests of files that the metrics read."""
     frequencies: str
     language: str
 
@@ -46,7 +48,8 @@ class ScorerKey:
         challenge = references.challenge
         stored = (challenge.packed_images, references.packed_references)
         digests = b"".join(sha256(packed).digest() for packed in stored)
-        return cls(digests, metrics, challenge.frequencies, challenge.language)
+        data = tuple(pair for _, metric in metrics for pair in metric.data_settings().items())
+        return cls(digests, metrics, data, challenge.frequencies, challenge.language)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any
 from cidery.corpus import ImageId
 from cidery.errors import DataError, SettingError
 from cidery.metrics.chair.objects import list_categories
+from cidery.storage import identify_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +39,11 @@ def read_instances(path: str) -> Instances:
     file = Path(path)
     if not file.is_file():
         raise SettingError(f"no such file: instances={path!r}")
-    status = file.stat()
-    return _read(path, status.st_mtime_ns, status.st_size)
+    return _read(path, *identify_file(file))
 
 
 @lru_cache(maxsize=4)
-def _read(path: str, changed: int, size: int) -> Instances:  # noqa: ARG001
+def _read(path: str, *key: int | str) -> Instances:  # noqa: ARG001
     content = Path(path).read_bytes()
     try:
         data = json.loads(content)

@@ -20,6 +20,7 @@ from cidery.encoders import (
 from cidery.metrics.base import Images, Metric, Needs
 from cidery.runtime import Workspace
 from cidery.statistics import Floats
+from cidery.storage import MODELS
 from cidery.text import TokenizedCaptions
 
 if TYPE_CHECKING:
@@ -62,10 +63,8 @@ class Contextual(Metric):
         return settings
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the weights, the kernel, and the length of split captions."""
-        encoder = self.open_encoder()
-        window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
-        return {"weights": encoder.fingerprint, "kernel": encoder.kernel} | window
+        """Return digests of the encoder, the kernel, and the length of split captions."""
+        return describe_encoder(self.open_encoder(), self.encoder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +88,17 @@ class ByToken(Contextual):
     ) -> TokenStates:
         """Return the tokens of captions, shared by metrics with the same encoder and layer."""
         return work.once(encode, encoder, captions, self.choose_layer(encoder))
+
+
+def describe_encoder(encoder: Encoder, given: EncoderLike) -> dict[str, str]:
+    """Return an encoder's entries of signatures.
+
+    The files of `minilm` and `mpnet` are known by their names, those of a folder by a digest.
+    """
+    own = isinstance(given, str) and given in MODELS
+    files = {} if own or encoder.files is None else {"files": encoder.files[:12]}
+    window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
+    return {"weights": encoder.fingerprint, **files, "kernel": encoder.kernel} | window
 
 
 def encode(

@@ -199,7 +199,8 @@ class ClipScore(Metric):
         else:
             found["pictures"] = _hash_folder(list_images(Path(source.images or "")))
         if model is not None:
-            found |= {"weights": model.fingerprint, "kernel": model.kernel}
+            found |= {"weights": model.fingerprint, "files": model.files[:12]}
+            found["kernel"] = model.kernel
             found["long"] = f"cut-{model.window}"
         return found
 

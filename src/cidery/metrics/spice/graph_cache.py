@@ -1,13 +1,14 @@
-"""Cache of scene graphs on disk, by caption and parser version."""
+"""Cache of scene graphs on disk, by caption, parser and the code that computes them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from cidery.metrics.spice.graph import SceneGraph
-from cidery.storage import CACHES
+from cidery.storage import CACHES, hash_library, list_versions
 
 GRAPHS = CACHES["scene-graphs"]
 
@@ -27,7 +28,13 @@ def save_graphs(parser: str, graphs: Mapping[tuple[str, ...], SceneGraph]) -> No
 
 
 def _key(parser: str, caption: tuple[str, ...]) -> bytes:
-    return hashlib.sha256("\n".join((parser, *caption)).encode()).digest()
+    return hashlib.sha256("\n".join((parser, _describe_code(), *caption)).encode()).digest()
+
+
+@cache
+def _describe_code() -> str:
+    """Return the library's hash, and the versions of spaCy and what it requires."""
+    return json.dumps([hash_library(), list_versions(["numpy", "spacy"])])
 
 
 def _encode(graph: SceneGraph) -> bytes:

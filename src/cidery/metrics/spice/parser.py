@@ -17,6 +17,7 @@ from cidery.metrics.spice.tree import Token, Tree
 from cidery.metrics.spice.tree_repairs import repair
 from cidery.metrics.spice.tuple_rules import read_graph
 from cidery.runtime import count_cores, count_workers, current_progress, share_work
+from cidery.storage import hash_path
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -135,12 +136,12 @@ class Parser:
 
         named = "lemmatizer" in language.pipe_names
         lookups: Any = language.get_pipe("lemmatizer").lookups if named else Lookups()  # type: ignore[attr-defined]
-        meta = language.meta
-        return cls(
-            language,
-            Lemmatizer.from_lookups(lookups),
-            f"spacy-{meta['lang']}_{meta['name']}-{meta['version']}",
-        )
+        name = f"{language.meta['lang']}_{language.meta['name']}"
+        version = language.meta["version"]
+        if name not in PIPELINES and language.path is not None:
+            # Of a pipeline of one's own, the version does not tell the content.
+            version = f"{version}-{hash_path(language.path)[:12]}"
+        return cls(language, Lemmatizer.from_lookups(lookups), f"spacy-{name}-{version}")
 
     @property
     def version(self) -> str:
