@@ -158,6 +158,6 @@ def test_permutation_between_metrics_tells_good_from_bad() -> None:
     groups = np.arange(300)
     rows = [pearson_rows(scores, human, groups) for scores in (good, bad)]
     values = (np.zeros(300), np.zeros(300))
-    assert paired_test(*rows, pool_pearson, values).p_permutation < 0.01
+    assert paired_test(*rows, pool_pearson, values).p < 0.01
     again = [rows[0], pearson_rows(human + 0.5 * rng.normal(size=300), human, groups)]
-    assert paired_test(*again, pool_pearson, values).p_permutation > 0.05
+    assert paired_test(*again, pool_pearson, values).p > 0.05

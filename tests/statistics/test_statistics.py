@@ -62,22 +62,31 @@ def test_samples_draw_every_row_equally_often() -> None:
 
 def test_same_seed_same_samples_for_any_number_of_threads() -> None:
     rows = np.random.default_rng(0).normal(size=(501, 3))
-    other = np.random.default_rng(1).normal(size=(501, 3))
+    thresholds = np.random.default_rng(1).integers(1, 65536, 501).astype(np.uint32)
     native = cidery._native
     for threads in (2, 5):
         one, more = (native.resample_sums(rows, 100, 7, t) for t in (1, threads))
         assert one.tobytes() == more.tobytes()
-        one, more = (native.permute_sums(rows, other, 100, 7, t) for t in (1, threads))
+        one, more = (native.signed_sums(rows, thresholds, 100, 7, t) for t in (1, threads))
         assert one.tobytes() == more.tobytes()
     assert native.resample_sums(rows, 9, 7).tobytes() != native.resample_sums(rows, 9, 8).tobytes()
 
 
-def test_permutations_exchange_whole_rows() -> None:
-    rows, other = np.ones((1000, 1)), np.zeros((1000, 1))
-    sums = cidery._native.permute_sums(rows, other, 2000, 3).reshape(2000, 2)
-    np.testing.assert_array_equal(sums.sum(axis=1), 1000)
-    assert sums[:, 0].mean() == pytest.approx(500, abs=2)
-    assert sums[:, 0].std() == pytest.approx(math.sqrt(250), rel=0.1)
+def test_signs_are_those_of_whole_rows_with_their_probability() -> None:
+    rows = np.repeat(np.eye(3), 2, axis=1)
+    thresholds = np.array([1 << 15, 1 << 14, 1], np.uint32)
+    sums = cidery._native.signed_sums(rows, thresholds, 20_000, 3)
+    assert set(np.unique(sums)) <= {-1.0, 1.0}
+    np.testing.assert_array_equal(sums[:, ::2], sums[:, 1::2])
+    shares = (sums[:, ::2] > 0).mean(axis=0)
+    np.testing.assert_allclose(shares, [0.5, 0.25, 0.0], atol=0.015)
+    many = cidery._native.signed_sums(
+        np.ones((1000, 1)), np.full(1000, 1 << 15, np.uint32), 2000, 3
+    )
+    assert many.mean() == pytest.approx(0, abs=4)
+    assert many.std() == pytest.approx(math.sqrt(1000), rel=0.1)
+    with pytest.raises(ValueError, match="one threshold per row"):
+        cidery._native.signed_sums(rows, thresholds[:2], 10, 0)
 
 
 def test_no_difference_gives_uniform_p_values() -> None:
@@ -86,7 +95,7 @@ def test_no_difference_gives_uniform_p_values() -> None:
     for trial in range(300):
         one, two = rng.normal(size=(2, 80))
         test = paired_test(counted(one), counted(two), mean, (one, two), seed=trial, resamples=200)
-        found.append(test.p_permutation)
+        found.append(test.p)
     assert np.mean(np.asarray(found) < 0.05) == pytest.approx(0.05, abs=0.04)
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
@@ -98,7 +107,8 @@ def test_a_clear_difference_is_found() -> None:
     test = paired_test(counted(better), counted(base), mean, (better, base))
     assert test.difference == pytest.approx(0.5, abs=0.02)
     assert test.low < test.difference < test.high
-    assert test.p_permutation == pytest.approx(1 / 1001)
+    assert test.method == "importance sampling"
+    assert test.p == pytest.approx(2.0**-399, rel=0.02, abs=0)  # all differences have one sign
     assert test.p_bootstrap == pytest.approx(2 / 1001)
     assert test.effect > 3
     assert test.wins > 0.99
@@ -111,7 +121,7 @@ def test_equal_systems_do_not_differ(example: Example) -> None:
     for pairs in comparison.tests.values():
         test = pairs["one", "same"]
         assert test.difference == 0
-        assert test.p_permutation == 1
+        assert test.p == 1
         assert test.adjusted_p == 1
         assert test.wins == 0.5
         assert test.effect == 0

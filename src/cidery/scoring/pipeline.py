@@ -259,7 +259,9 @@ class Pipeline:
         work = Workspace(self.threads)
         metrics = dict.fromkeys(self.metrics.values())
         prepared = {metric: metric.prepare(references, work) for metric in metrics}
-        return Scorer(self, references, prepared)
+        sizes = np.diff(references.image_offsets.astype(np.int64))
+        signatures = self.sign(len(sizes), (int(sizes.min()), int(sizes.max())))
+        return Scorer(self, references, prepared, signatures)
 
 
 def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,8 @@ class Scorer:
     pipeline: Pipeline
     references: TokenizedReferences
     prepared: Mapping[Metric, Prepared]
+    signatures: Mapping[str, str]
+    """Signatures by label; computed with the preparation, since files may change later."""
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
@@ -48,12 +50,6 @@ class Scorer:
     def threads(self) -> int:
         """Maximum number of threads."""
         return self.pipeline.threads
-
-    @cached_property
-    def signatures(self) -> Mapping[str, str]:
-        """Signatures by label."""
-        sizes = np.diff(self.references.image_offsets.astype(np.int64))
-        return self.pipeline.sign(len(sizes), (int(sizes.min()), int(sizes.max())))
 
     def score_corpus(self, corpus: Corpus) -> ScoreTable:
         """Score the candidates of a corpus that has the same images."""
