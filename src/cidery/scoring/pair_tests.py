@@ -18,13 +18,14 @@ from cidery.statistics import (
     Floats,
     PairedTest,
     RunScores,
+    RunVariance,
     check_margin,
     check_sampling,
     find_detectable,
     holm,
     paired_test,
     paired_test_of_runs,
-    pool_excess,
+    pool_run_variance,
 )
 
 Tests: TypeAlias = Mapping[str, PairTests]
@@ -33,6 +34,11 @@ Correction: TypeAlias = Literal["metric", "all"]
 """Comparisons that Holm's method corrects together: those by one metric, or all."""
 Drawn: TypeAlias = Mapping[str, Mapping[str, RunScores]]
 """system -> metric -> scores on all images and on bootstrap samples"""
+
+
+def pool_runs(drawn: Drawn, metric: str) -> RunVariance | None:
+    """Return the variance over the runs of all systems; None if each has one run."""
+    return pool_run_variance([found[metric] for found in drawn.values()])
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Sampling:
         pairs = list(combinations(tables, 2))
         progress = current_progress()
         for place, label in enumerate(labels):
-            assumed = pool_excess([found[label] for found in drawn.values()])
+            assumed = pool_runs(drawn, label)
             tests[label] = found = {}
             for number, (one, other) in enumerate(pairs):
                 progress("testing differences", (place + number / len(pairs)) / len(labels))
@@ -93,7 +99,7 @@ class Sampling:
         self,
         first: tuple[Resampling, RunScores],
         second: tuple[Resampling, RunScores],
-        assumed: tuple[float, int] | None,
+        assumed: RunVariance | None,
         *,
         is_grouped: bool = False,
     ) -> PairedTest:
@@ -107,7 +113,7 @@ class Sampling:
         """
         (one, scores), (other, other_scores) = first, second
         values = one.score_images(), other.score_images()
-        if one.runs > 1 or other.runs > 1:
+        if assumed is not None:
             test = paired_test_of_runs(
                 scores,
                 other_scores,
@@ -128,7 +134,7 @@ class Sampling:
             )
         if one.lower_is_better:
             test = replace(test, wins=1 - test.wins)
-        if one.is_single_image:
+        if len(one.rows) == 1:
             test = replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0)
         if is_grouped:
             test = replace(test, effect=np.nan, wins=np.nan, paired_images=0)
@@ -157,7 +163,7 @@ class Sampling:
                 adjusted[name][label][pair] = replace(
                     test,
                     adjusted_p=p,
-                    detectable=find_detectable(test.error, 1 - level, freedom=test.freedom),
+                    detectable=find_detectable(test.parts, 1 - level),
                     p_equivalence=None if test.p_equivalence is None else p_within,
                 )
         return adjusted  # type: ignore[return-value]
@@ -172,7 +178,7 @@ def compare_rows(
 ) -> PairedTest:
     """Test two systems on the same images; a slice's samples are those of all images."""
     both = [(source, source.score_runs(source.draw(resamples, seed))) for source in (first, second)]
-    assumed = pool_excess([scores for _, scores in both])
+    assumed = pool_run_variance([scores for _, scores in both])
     return Sampling(confidence, resamples, seed).test(both[0], both[1], assumed)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ from cidery.statistics.resampling import (
     draw_sums,
     find_bounds,
 )
-from cidery.statistics.runs import RunScores, find_error, student_p, student_quantile
+from cidery.statistics.runs import RunScores, RunVariance, StandardError, find_error
 
 POWER = 0.8
 """Power of the detectable difference."""
@@ -60,13 +60,16 @@ class PairedTest:
     paired_images: int
     """Number of images on which both have a score (not NaN); `effect` and `wins` are of these."""
     confidence: float
-    freedom: float = math.inf
-    """Degrees of freedom of `error`, with several runs."""
-    run_error: float = 0.0
-    """Part of `error` that is due to the variance over runs, with several runs."""
+    parts: StandardError
+    """Variances over images and over runs, of which `error` is made."""
     p_equivalence: float | None = None
     """Two one-sided tests of a difference within the margin (Schuirmann 1987), where one is given,
     after Holm's correction."""
+
+    @property
+    def run_error(self) -> float:
+        """Part of `error` that is due to the variance over runs."""
+        return math.sqrt(self.parts.runs)
 
     @property
     def is_different(self) -> bool:
@@ -110,32 +113,40 @@ def paired_test(
     check_sampling(confidence, resamples)
     check_seed(seed)
     check_margin(margin)
-    difference = float(pool(sum_exactly(first)) - pool(sum_exactly(second)))
+    scores = pool(sum_exactly(first)), pool(sum_exactly(second))
+    difference = float(scores[0] - scores[1])
     if samples is None:
         samples = pool(draw_sums(first, resamples, seed)), pool(draw_sums(second, resamples, seed))
     differences = samples[0] - samples[1]
     low, high = find_bounds(differences, confidence)
     turned = np.count_nonzero(differences <= 0 if difference > 0 else differences >= 0)
     p_bootstrap = min(1.0, 2.0 * float(turned + 1) / (len(differences) + 1))
-    error = float(differences.std(ddof=1)) if len(differences) > 1 else np.nan
+    both = [
+        RunScores(np.atleast_1d(score), drawn[:, None])
+        for score, drawn in zip(scores, samples, strict=True)
+    ]
+    parts = find_error(both, len(first))
     found = permutation_p(first, second, pool, resamples, seed)
     effect, wins, paired_images = describe_images(values)
     return PairedTest(
         difference=difference,
         low=low,
         high=high,
-        error=error,
-        detectable=find_detectable(error, confidence),
+        error=parts.error,
+        detectable=find_detectable(parts, confidence),
         p=found.p,
         method=found.method,
         p_error=found.error,
         adjusted_p=found.p,
-        p_bootstrap=np.nan if np.isnan(difference) else p_bootstrap,
+        p_bootstrap=np.nan if np.isnan(difference + low) else p_bootstrap,
         effect=effect,
         wins=wins,
         paired_images=paired_images,
         confidence=confidence,
-        p_equivalence=None if margin is None else equivalence_p(difference, error, margin),
+        parts=parts,
+        p_equivalence=None
+        if margin is None
+        else equivalence_p(difference, parts, margin, len(first)),
     )
 
 
@@ -146,7 +157,7 @@ def paired_test_of_runs(
     *,
     confidence: float = 0.95,
     margin: float | None = None,
-    assumed: tuple[float, int] | None = None,
+    assumed: RunVariance | None = None,
 ) -> PairedTest:
     """Compare two systems with several runs, over images and runs, by Student's test.
 
@@ -159,40 +170,36 @@ def paired_test_of_runs(
         assumed: variance over runs of a system with a single run: see `find_error`.
     """
     check_margin(margin)
+    images = len(values[0])
     difference = float(first.scores.mean() - second.scores.mean())
-    error, freedom = find_error([first, second], len(values[0]), assumed)
-    over_images = float((first.samples.mean(axis=1) - second.samples.mean(axis=1)).std(ddof=1))
+    parts = find_error([first, second], images, assumed)
+    p = _keep_possible(parts.find_p(difference), images)
+    reach = parts.reach(confidence)
     effect, wins, paired_images = describe_images(values)
-    p = _student_of_difference(difference, error, freedom, len(values[0]))
-    reach = student_quantile(confidence, freedom) * error
     return PairedTest(
         difference=difference,
         low=difference - reach,
         high=difference + reach,
-        error=error,
-        detectable=find_detectable(error, confidence, freedom=freedom),
-        p=p,
+        error=parts.error,
+        detectable=find_detectable(parts, confidence),
+        p=math.nan if math.isnan(difference) else p,
         method="images and runs",
         p_error=0.0,
-        adjusted_p=p,
+        adjusted_p=math.nan if math.isnan(difference) else p,
         p_bootstrap=np.nan,
         effect=effect,
         wins=wins,
         paired_images=paired_images,
         confidence=confidence,
-        freedom=freedom,
-        run_error=math.sqrt(max(0.0, error**2 - over_images**2)),
-        p_equivalence=None if margin is None else equivalence_p(difference, error, margin, freedom),
+        parts=parts,
+        p_equivalence=None if margin is None else equivalence_p(difference, parts, margin, images),
     )
 
 
-def _student_of_difference(difference: float, error: float, freedom: float, images: int) -> float:
-    """Return the p-value of a difference; no test of exchanged images has a smaller one."""
-    if math.isnan(difference) or math.isnan(error):
-        return math.nan
-    distance = math.inf if difference else 0.0
-    p = student_p(difference / error if error > 0 else distance, freedom)
-    return max(p, math.ldexp(1.0, 1 - images), SMALLEST_P)
+def _keep_possible(p: float, images: int) -> float:
+    """Return a p-value that a test of exchanged images can have; 1 for a single image."""
+    smallest = math.ldexp(1.0, 1 - images)
+    return 1.0 if images < 2 else max(p, smallest, SMALLEST_P)
 
 
 def describe_images(values: tuple[Floats, Floats]) -> tuple[float, float, int]:
@@ -212,85 +219,102 @@ def check_margin(margin: float | None) -> None:
         raise SettingError(f"margin must be positive, not {margin}")
 
 
-def find_detectable(
-    error: float, confidence: float = 0.95, power: float = POWER, freedom: float = math.inf
-) -> float:
+def find_detectable(parts: StandardError, confidence: float = 0.95, power: float = POWER) -> float:
     r"""Return the smallest difference that a two-sided test finds with this power.
 
     $$(t_{(1 + confidence) / 2} + t_{power}) \cdot error$$
 
+    NaN for one image, and for systems without any difference.
+
     ```python
-    round(find_detectable(0.01), 4)   # 0.028
+    parts = cidery.statistics.StandardError(0.01**2, 4999)
+    round(find_detectable(parts), 4)   # 0.028
     ```
 
     Args:
-        error: standard error of the difference.
+        parts: standard error of the difference.
         confidence: 1 minus the level of the test.
         power: probability of finding the difference.
-        freedom: degrees of freedom of the error.
     """
-    if math.isnan(error):
-        return math.nan
-    both = student_quantile(confidence, freedom) + student_quantile(2 * power - 1, freedom)
-    return both * error
+    found = parts.reach(confidence) + parts.reach(2 * power - 1)
+    return found if found > 0 else math.nan
 
 
+MAX_IMAGES = 1_000_000_000
+"""Most images that `plan_comparison` considers."""
 MAX_RUNS = 1000
 """Most runs that `plan_comparison` considers."""
 
 
 def plan_comparison(
-    test: PairedTest, difference: float, *, images: int, runs: int = 1, confidence: float = 0.95
+    test: PairedTest, difference: float, *, images: int, runs: float = 1, confidence: float = 0.95
 ) -> tuple[float, float]:
     """Return the numbers of images and of runs that show a difference with a power of 80 %.
 
-    Either number is for the other one as it is. Infinite, if no number is enough; NaN for runs, if
-    there is one run.
+    Either number is for the other one as it is. Infinite, if no number is enough; NaN without a
+    standard error, and for runs if there is one run.
 
     Args:
-        test: a test on these images and runs, for its standard errors.
+        test: a test on these images and runs, for its variances.
         difference: difference to be found.
         images: number of images of the test.
-        runs: number of runs of each system.
+        runs: number of runs of each system; of different numbers, their harmonic mean.
         confidence: 1 minus the level of the planned test.
     """
     if not 0 < difference < math.inf:
         raise SettingError(f"difference must be positive, not {difference:g}")
-    if math.isnan(test.error):
+    parts = test.parts
+    if math.isnan(test.detectable):
         return math.nan, math.nan
-    by_runs = test.run_error**2
-    by_images = max(0.0, test.error**2 - by_runs)
-    bearable = (difference / find_detectable(1.0, confidence, freedom=test.freedom)) ** 2 - by_runs
-    more_images = math.ceil(images * by_images / bearable) if bearable > 0 else math.inf
-    if runs == 1:
+
+    def is_enough(planned: StandardError) -> bool:
+        return not find_detectable(planned, confidence) > difference
+
+    def with_images(count: int) -> StandardError:
+        return replace(parts, images=parts.images * images / count, images_freedom=count - 1)
+
+    def with_runs(count: int) -> StandardError:
+        freedom = parts.runs_freedom * (count - 1) / (runs - 1)
+        return replace(parts, runs=parts.runs * runs / count, runs_freedom=freedom)
+
+    more_images = _find_smallest(lambda count: is_enough(with_images(count)), MAX_IMAGES)
+    if runs <= 1 or not parts.runs:
         return more_images, math.nan
-    for count in range(2, MAX_RUNS + 1):
-        part = by_runs * runs / count
-        total = by_images + part
-        freedom = 2 * (count - 1) * (total / part) ** 2 if part else math.inf
-        if find_detectable(math.sqrt(total), confidence, freedom=freedom) <= difference:
-            return more_images, float(count)
-    return more_images, math.inf
+    return more_images, _find_smallest(lambda count: is_enough(with_runs(count)), MAX_RUNS)
 
 
-def equivalence_p(
-    difference: float, error: float, margin: float, freedom: float = math.inf
-) -> float:
+def _find_smallest(is_enough: Callable[[int], bool], most: int) -> float:
+    """Return the smallest number from 2 on that is enough, as larger ones are; or infinity."""
+    if not is_enough(most):
+        return math.inf
+    low, high = 1, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return float(high)
+
+
+def equivalence_p(difference: float, parts: StandardError, margin: float, images: int) -> float:
     """Return the p-value of two one-sided tests (Schuirmann 1987) that |difference| < margin.
 
     $$p = P(t > (margin - |difference|) / error)$$
 
     ```python
-    round(equivalence_p(0.0, 0.01, 0.02), 4)   # 0.0228
+    parts = cidery.statistics.StandardError(0.01**2, 4999)
+    round(equivalence_p(0.0, parts, 0.02, 5000), 4)   # 0.0228
     ```
+
+    Args:
+        difference: observed difference.
+        parts: its standard error.
+        margin: largest difference that counts as equivalent.
+        images: number of images.
     """
-    if math.isnan(difference) or math.isnan(error):
-        return math.nan
     distance = margin - abs(difference)
-    if error == 0:
-        return 0.0 if distance > 0 else 1.0
-    half = student_p(distance / error, freedom) / 2
-    return half if distance > 0 else 1 - half
+    p = parts.find_p(distance)
+    if math.isnan(p):
+        return math.nan
+    return _keep_possible(p / 2, images) if distance > 0 else 1 - p / 2
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -6,8 +6,8 @@ so that p = P(|D(S)| >= |D(Σ d_i)|) = 2 P(D(S) >= |D(Σ d_i)|) for fair and ind
 
 - `exact`: all signs, for few images.
 - `permutation`: random signs.
-- `importance sampling`: random signs that favor large differences, weighted by the ratio of
-  probabilities, where random permutations would hardly reach the difference.
+- `importance sampling`: fair signs and signs that favor large differences, weighted by the ratio
+  of probabilities, where random permutations would hardly reach the difference.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 
 PermutationMethod: TypeAlias = Literal["exact", "permutation", "importance sampling", "none"]
 """Source of a p-value; `none` without scores to compare."""
-EXACT_IMAGES = 14
+EXACT_IMAGES = 16
 """Largest number of differing images for which all permutations are computed."""
 PILOT = 100
 """Random permutations that choose between the methods."""
 MIN_EXTREMES = 5
 """Fewest extremes among these for a p-value from random permutations."""
+CLEARLY_SMALL = 1e-6
+"""p-values below are estimated by fewer draws: their error decides nothing."""
 SMALLEST_P = sys.float_info.min
 """Smallest p-value: about 2e-308."""
 _FAIR = 1 << 15
@@ -62,7 +64,7 @@ def permutation_p(
 
     $$p = P(|D(\sum_i s_i d_i)| \ge |D(\sum_i d_i)|), \quad s_i = \pm 1$$
 
-    In (0, 1]; NaN if either score is. Up to 14 differing images it is exact. Otherwise the observed
+    In (0, 1]; NaN if either score is. Up to 16 differing images it is exact. Otherwise the observed
     assignment counts as one of the permutations, so that p is never 0 (Phipson and Smyth 2010;
     Harrison 2012 for importance sampling).
 
@@ -79,33 +81,34 @@ def permutation_p(
         seed: seed of both.
     """
     total, deltas = (first + second).sum(axis=0), first - second
-    deltas = deltas[np.any(deltas != 0, axis=1)]
-    differ = _Difference(total, pool)
-    observed = float(abs(differ(deltas.sum(axis=0))))
+    # A column with NaN is NaN in every assignment.
+    columns = np.flatnonzero(np.any(deltas != 0, axis=0) & np.isfinite(deltas).all(axis=0))
+    deltas = deltas[:, columns]
+    deltas = np.ascontiguousarray(deltas[np.any(deltas != 0, axis=1)])
+    differ = _Difference(total, pool, columns)
+    observed = float(differ(deltas.sum(axis=0)))
     if np.isnan(observed):
         return PermutationP(np.nan, "none", 0.0)
-    bound = observed * (1 - _TOLERANCE)
+    bound = abs(observed) * (1 - _TOLERANCE)
     if bound == 0:
         return PermutationP(1.0, "exact", 0.0)
+    if observed < 0:  # so that p does not depend on the order of the systems
+        deltas = -deltas
     if len(deltas) <= EXACT_IMAGES:
-        extreme = np.abs(differ(_all_sums(deltas))) >= bound
+        extreme = ~(np.abs(differ(_all_sums(deltas))) < bound)  # NaN counts as extreme
         return PermutationP(float(extreme.mean()), "exact", 0.0)
-    columns = np.flatnonzero(np.any(deltas != 0, axis=0))
-    differ = _Difference(total, pool, columns)
-    deltas = np.ascontiguousarray(deltas[:, columns])
     fair = np.full(len(deltas), _FAIR, np.uint32)
 
     def count_extremes(permutations: int) -> int:
         drawn = differ(signed_sums(deltas, fair, permutations, seed))
-        return int(np.count_nonzero(np.abs(drawn) >= bound))
+        return int(np.count_nonzero(~(np.abs(drawn) < bound)))
 
-    pilot = min(PILOT, resamples)
-    count = count_extremes(pilot)
-    if count < MIN_EXTREMES:
-        tilted = _sample_tail(differ, deltas, bound, resamples, seed)
-        # Both estimate the same p: where random permutations contradict, they are right.
-        if tilted is not None and not _contradicts(count, pilot, tilted.p):
-            return tilted
+    if count_extremes(min(PILOT, resamples)) < MIN_EXTREMES:
+        # Draws other than the pilot's, whose result chose the method.
+        tail = _Tail.find(differ, deltas, bound, (seed + 1) % (1 << 64))
+        if tail is not None:
+            found = tail.sample(max(resamples // 4, min(resamples, 200)))
+            return found if found.p < CLEARLY_SMALL else tail.sample(resamples)
     p = (count_extremes(resamples) + 1) / (resamples + 1)
     return PermutationP(p, "permutation", float(np.sqrt(p * (1 - p) / resamples)))
 
@@ -141,47 +144,100 @@ def _all_sums(deltas: Floats) -> Floats:
     return sums
 
 
-def _sample_tail(
-    differ: _Difference, deltas: Floats, bound: float, resamples: int, seed: int
-) -> PermutationP | None:
-    """Estimate p by exponentially tilted signs; None if no tilt reaches the difference.
+@dataclass(frozen=True)
+class _Tail:
+    """Importance sampling of D(S) >= bound, from a mixture of fair and exponentially tilted signs.
 
     P(s_i = 1) = 1 / (1 + exp(-2 θ·d_i)), where θ makes the expected difference the observed one:
-    the most likely way to reach it (Siegmund 1976).
+    the most likely way to reach it (Siegmund 1976). A pooled score may have several such ways, so
+    that one is searched from no difference and one from the observed sums, and fair signs, with
+    their negatives, bound the weights (defensive mixture: Hesterberg 1995; Owen and Zhou 2000).
     """
-    tilt = _find_tilt(differ, deltas, bound)
-    if tilt is None:
-        return None
-    shares = 1 / (1 + np.exp(np.clip(-2 * tilt, -700, 700)))
-    thresholds = np.clip(np.rint(shares * _SCALE), 1, _SCALE - 1).astype(np.uint32)
-    chosen = thresholds / _SCALE
-    # log(P / Q) of a draw: Σ log(1/2) - log q_i(s_i) = constant + Σ s_i w_i
-    plus, minus = np.log(0.5 / chosen), np.log(0.5 / (1 - chosen))
-    slopes, constant = (plus - minus) / 2, float(((plus + minus) / 2).sum())
-    sums = signed_sums(np.column_stack([deltas, slopes]), thresholds, resamples, seed)
-    extreme = differ(sums[:, :-1]) >= bound
-    logs = np.append(constant + sums[:, -1], plus.sum())  # the last is the observed assignment
-    if differ(deltas.sum(axis=0)) < 0:
-        logs[-1] = minus.sum()
-    top = float(logs[np.append(extreme, True)].max())
-    weights = np.where(np.append(extreme, True), np.exp(np.minimum(logs - top, 0.0)), 0.0)
-    mean = float(weights.sum()) / (resamples + 1)
-    spread = float(weights[:-1].std(ddof=1)) / np.sqrt(resamples)
-    p = np.exp(max(top + np.log(2 * mean), np.log(SMALLEST_P)))
-    return PermutationP(min(1.0, float(p)), "importance sampling", float(p * spread / mean))
+
+    differ: _Difference
+    deltas: Floats
+    bound: float
+    seed: int
+    thresholds: list[NDArray[np.uint32]]
+    """Of the tilts."""
+
+    @classmethod
+    def find(cls, differ: _Difference, deltas: Floats, bound: float, seed: int) -> _Tail | None:
+        """Return the sampling; None if no tilt reaches the difference."""
+        thresholds: list[NDArray[np.uint32]] = []
+        none, observed = np.zeros(deltas.shape[1]), deltas.sum(axis=0)
+        directions = [_find_direction(differ, deltas, start) for start in (none, observed)]
+        first, last = directions
+        is_linear = (
+            first is not None and last is not None and bool(np.all(np.abs(first - last) < 1e-6))
+        )
+        for start in (none,) if is_linear else (none, observed):
+            tilt = _find_tilt(differ, deltas, bound, start)
+            if tilt is None:
+                continue
+            shares = 1 / (1 + np.exp(np.clip(-2 * tilt, -700, 700)))
+            chosen = np.clip(np.rint(shares * _SCALE), 1, _SCALE - 1).astype(np.uint32)
+            distances = [np.abs(chosen - one.astype(np.float64)).max() for one in thresholds]
+            if all(distance > 0.01 * _SCALE for distance in distances):
+                thresholds.append(chosen)
+        return cls(differ, deltas, bound, seed, thresholds) if thresholds else None
+
+    def sample(self, resamples: int) -> PermutationP:
+        """Return p: half of the draws are fair."""
+        width = self.deltas.shape[1]
+        slopes, constants = [], []
+        for threshold in self.thresholds:  # log(Q / P) = constant + Σ s_i slope_i
+            plus, minus = np.log(2 * threshold / _SCALE), np.log(2 * (1 - threshold / _SCALE))
+            slopes.append((plus - minus) / 2)
+            constants.append(float(((plus + minus) / 2).sum()))
+        columns = np.column_stack([self.deltas, *slopes])
+        fair = np.full(len(columns), _FAIR, np.uint32)
+        half = resamples // 2
+        each = (resamples - half) // len(self.thresholds)
+        drawn = [signed_sums(columns, fair, max(half, 1), self.seed)]
+        drawn[0] = np.concatenate([drawn[0], -drawn[0]])
+        for number, threshold in enumerate(self.thresholds, 1):
+            stream = (self.seed + number) % (1 << 64)
+            drawn.append(signed_sums(columns, threshold, max(each, 1), stream))
+        counts = [len(sums) for sums in drawn]
+        total = sum(counts)
+        sums = np.concatenate([*drawn, columns.sum(axis=0)[None]])  # the last is the observed one
+        extreme = ~(self.differ(sums[:, :width]) < self.bound)
+        extreme[-1] = True
+        mixture = np.full(len(sums), np.log(counts[0] / total))
+        for number, constant in enumerate(constants):
+            found = constant + sums[:, width + number] + np.log(counts[number + 1] / total)
+            mixture = np.logaddexp(mixture, found)
+        top = float(-mixture[extreme].min())
+        weights = np.where(extreme, np.exp(np.minimum(-mixture - top, 0.0)), 0.0)
+        mean = float(weights.sum()) / (total + 1)
+        parts = np.split(weights[:-1], np.cumsum(counts)[:-1])
+        variance = sum(len(part) * float(part.var()) for part in parts)
+        spread = float(np.sqrt(variance)) / total
+        smallest = max(np.log(SMALLEST_P), (1 - len(self.deltas)) * np.log(2))
+        p = np.exp(max(top + np.log(2 * mean), smallest))
+        return PermutationP(min(1.0, float(p)), "importance sampling", float(p * spread / mean))
 
 
-def _find_tilt(differ: _Difference, deltas: Floats, bound: float) -> Floats | None:
+def _step(deltas: Floats) -> Floats:
+    """Return the steps of difference quotients."""
+    return np.asarray(1e-4 * np.sqrt(np.square(deltas).sum(axis=0)))
+
+
+def _find_direction(differ: _Difference, deltas: Floats, sums: Floats) -> Floats | None:
+    """Return how D changes with each image's sign, the largest change 1; None if it does not."""
+    along = deltas @ differ.gradient(sums, _step(deltas))
+    size = float(np.abs(along).max())
+    return along / size if 0 < size < np.inf else None
+
+
+def _find_tilt(differ: _Difference, deltas: Floats, bound: float, start: Floats) -> Floats | None:
     """Return θ·d_i of each image."""
-    scale = 1e-4 * np.sqrt(np.square(deltas).sum(axis=0))
-    sums = np.zeros(deltas.shape[1])
-    tilt = None
+    sums, tilt = start, None
     for _ in range(_DIRECTIONS):
-        along = deltas @ differ.gradient(sums, scale)
-        size = float(np.abs(along).max())
-        if size == 0 or not np.isfinite(size):
-            return None
-        along = along / size
+        along = _find_direction(differ, deltas, sums)
+        if along is None:
+            return tilt
 
         def expect(strength: float, along: Floats = along) -> Floats:
             return np.asarray(np.tanh(strength * along) @ deltas, np.float64)
@@ -190,30 +246,19 @@ def _find_tilt(differ: _Difference, deltas: Floats, bound: float) -> Floats | No
         if strength is None:
             break
         tilt, before, sums = strength * along, sums, expect(strength)
-        if np.all(np.abs(sums - before) <= scale):
+        if np.all(np.abs(sums - before) <= _step(deltas)):
             break
     return tilt
 
 
 def _solve(excess: Callable[[float], float]) -> float | None:
     """Return a positive root by bisection of logarithms; the upper end if there is none."""
-    low, high = 1e-6, 1e3
+    low, high = 1e-6, 1e12
     if not excess(low) < 0:
         return None
     if not excess(high) > 0:
         return high  # nearly all differences have one sign
-    for _ in range(25):  # to 1e-6 of the root
+    for _ in range(16):  # to 1e-3 of the root
         middle = float(np.sqrt(low * high))
         low, high = (middle, high) if excess(middle) < 0 else (low, middle)
     return float(np.sqrt(low * high))
-
-
-def _contradicts(count: int, resamples: int, p: float) -> bool:
-    """Return True if so many extremes of random permutations have a probability below 1e-6."""
-    expected = resamples * p
-    if count <= expected:
-        return False
-    # Chernoff's bound of a binomial's upper tail
-    share = count / resamples
-    log_tail = count * np.log(share / p) - (resamples - count) * np.log((1 - p) / (1 - share))
-    return bool(log_tail > -np.log(1e-6))
