@@ -44,6 +44,7 @@ from cidery.statistics import (
     paired_test,
     permutation_p,
     plan_comparison,
+    pool_run_variance,
 )
 
 Rows: TypeAlias = Mapping[str, tuple[Floats, Pool]]
@@ -298,7 +299,7 @@ def show_runs(count: int) -> None:
                 interval = find_interval(scores, IMAGES_OF_RUNS, 0.95)
                 test = compare_runs(sources[0], sources[1], seed)
                 covered += interval.low <= 0 <= interval.high, test.low <= 0 <= test.high
-                freedom.append(test.freedom)
+                freedom.append(test.parts.runs_freedom)
             mean, both = (describe_error(share, count) for share in covered / count)
             print(
                 f"| {runs[0]} and {runs[1]} | {ratio:g} | {mean} | {both} | "
@@ -438,7 +439,8 @@ def show_equivalence(count: int) -> None:
                     (one, one.score_runs(one.draw(RUN_RESAMPLES, 0)))
                     for one in (first, draw_runs(rng, runs, ratio))
                 ]
-                test = sampling.test(tables[0], tables[1], None)
+                assumed = pool_run_variance([scores for _, scores in tables])
+                test = sampling.test(tables[0], tables[1], assumed)
                 found.append((test.p_equivalence or 0.0) < LEVEL)
             print(
                 f"| runs, variance {ratio:g} | {IMAGES_OF_RUNS} | {runs} | "
