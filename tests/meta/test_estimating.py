@@ -19,7 +19,6 @@ from cidery.meta.estimation.items import guess_scale
 from support import judged as made
 from support.example import Example
 
-
 SYSTEMS = ["good", "cut", "wrong"]
 
 
