@@ -297,6 +297,20 @@ def test_versions_of_what_packages_require(monkeypatch: pytest.MonkeyPatch) -> N
     content_hash._find_package.cache_clear()
 
 
+def test_packages_inside_setuptools_do_not_count(tmp_path: Path, monkeypatch: Any) -> None:
+    """Importing setuptools must not change the content of anything."""
+    folder = tmp_path / "_vendor" / "own_package-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: own-package\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    content_hash._read_metadata.cache_clear()
+    assert list_versions(["own-package"]) == {}
+    renamed = (tmp_path / "_vendor").rename(tmp_path / "site")
+    monkeypatch.syspath_prepend(str(renamed))
+    content_hash._read_metadata.cache_clear()
+    assert list_versions(["own-package"]) == {"own-package": "1.0"}
+
+
 def test_linked_folders(tmp_path: Path) -> None:
     (tmp_path / "a" / "loop").mkdir(parents=True)
     (tmp_path / "a" / "loop" / "up").symlink_to(tmp_path / "a")

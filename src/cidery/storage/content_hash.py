@@ -37,6 +37,8 @@ from cidery import _native
 from cidery.storage.file_hash import hash_file
 
 _CACHED_FUNCTION = type(lru_cache(lambda: None))
+VENDORED = "_vendor"
+"""Folder of packages that setuptools adds to Python's path when it is imported."""
 _IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _DEVELOPMENT = re.compile(r"extra == .(check|coverage|docs|test|server|lab|plots|report)")
 """Requirements that no score depends on."""
@@ -148,6 +150,8 @@ def _read_metadata(package: str) -> tuple[str, tuple[str, ...]] | None:
     try:
         found = distribution(package)
     except PackageNotFoundError:
+        return None
+    if VENDORED in Path(str(found.locate_file(""))).parts:
         return None
     required = [line for line in found.requires or () if "extra ==" not in line]
     return found.version, tuple(sorted({_read_name(line) for line in required}))
