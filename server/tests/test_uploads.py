@@ -40,12 +40,23 @@ def as_zip(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
         as_json(GOOD[::-1]),
         as_json([entry | {"image_id": str(entry["image_id"])} for entry in GOOD]),
         as_json([entry | {"more": {"is": "ignored"}} for entry in GOOD]),
+        as_json([entry | {"image_id": f"val_{entry['image_id']:012}.jpg"} for entry in GOOD]),
         gzip.compress(as_json(GOOD)),
         as_zip(**{"results.json": as_json(GOOD)}),
         as_zip(**{"folder/r.json": as_json(GOOD), "__MACOSX/folder/._r.json": b"x"}),
         as_zip(**{"../../../../etc/passwd": as_json(GOOD)}),
     ],
-    ids=["json", "reversed", "text ids", "more fields", "gzip", "zip", "macOS zip", "traversal"],
+    ids=[
+        "json",
+        "reversed",
+        "text ids",
+        "more fields",
+        "file names",
+        "gzip",
+        "zip",
+        "macOS zip",
+        "traversal",
+    ],
 )
 def test_captions_come_in_the_images_order(content: bytes) -> None:
     assert read_captions(content, IMAGES) == EXPECTED

@@ -13,7 +13,9 @@ CideryError
 └── PluginError (ImportError)        a plug-in of another package cannot be used
 
 UnreliableWarning (UserWarning)      a score is unreliable
+├── InputWarning                     captions look wrong: repeated, empty, with debris
 └── LanguageWarning                  the settings do not fit the language of captions
+InputNote (UserWarning)              how a file was read, or how ids were matched
 SliceWarning (UserWarning)           some ids of slices and images do not match
 ```
 
@@ -71,10 +73,14 @@ class MissingExtraError(CideryError, ImportError):
     """An optional package is not installed."""
 
     @classmethod
-    def to(cls, purpose: str, *, package: str, extra: str) -> MissingExtraError:
-        """Return the error that names the purpose of a package and the extra that installs it."""
+    def to(cls, purpose: str, *, package: str, extra: str, also: str = "") -> MissingExtraError:
+        """Return the error that names the purpose of a package and the extra that installs it.
+
+        `also` is a package that is needed besides the extra.
+        """
+        command = f"pip install 'cidery[{extra}]' {also}".rstrip()
         return cls(
-            f"{package} is needed to {purpose}; install it with: pip install 'cidery[{extra}]'",
+            f"{package} is needed to {purpose}; install it with: {command}",
             name=package,
         )
 
@@ -87,8 +93,16 @@ class UnreliableWarning(UserWarning):
     """A score is unreliable."""
 
 
+class InputWarning(UnreliableWarning):
+    """Captions look wrong: some are repeated, empty or have debris; `strict` makes it an error."""
+
+
 class LanguageWarning(UnreliableWarning):
     """The tokenizer, or a metric, does not fit the script or language of captions."""
+
+
+class InputNote(UserWarning):
+    """A file was read, or ids were matched, in a way that is worth knowing."""
 
 
 class SliceWarning(UserWarning):

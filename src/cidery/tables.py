@@ -45,7 +45,9 @@ class Column:
     bold: Callable[[Any], bool] | None = None
     """Of the row: the cell is bold in Markdown, LaTeX and HTML."""
     superscript: Callable[[Any], str] | None = None
-    """Of the row: text above the line in Markdown, LaTeX and HTML."""
+    """Of the row: text above the line in Markdown, LaTeX and HTML, after the cell in text."""
+    detail: bool = False
+    """Leave the column out on a terminal that is too narrow for the table."""
 
     @property
     def title(self) -> str:
@@ -92,7 +94,7 @@ class Table:
     below: Sequence[Table] = ()
     """Tables printed below this one; not in CSV and JSON."""
     caption: str = ""
-    """Text below the table in Markdown; in LaTeX, the caption of a `table`."""
+    """Text below the table; in LaTeX, the caption of a `table`."""
 
     @classmethod
     def of(
@@ -131,6 +133,21 @@ class Table:
             above = row
         return written
 
+    @property
+    def plain_cells(self) -> list[list[str]]:
+        """Text of each row's cells with superscripts behind them."""
+        signs = [
+            [c.superscript(row) if c.superscript else "" for c in self.columns] for row in self.rows
+        ]
+        widths = [max(map(len, column)) for column in zip(*signs, strict=True)]
+        return [
+            [
+                f"{cell} {sign.ljust(width)}" if width else cell
+                for cell, sign, width in zip(*line, widths, strict=True)
+            ]
+            for line in zip(self.cells, signs, strict=True)
+        ]
+
     def _mark(self, escape: Callable[[str], str], bold: str, above: str) -> list[list[str]]:
         """Return the header and cells, escaped, with templates for bold text and superscripts."""
         marked = [list(map(escape, self.header))]
@@ -166,7 +183,8 @@ class Table:
     def to_text(self) -> str:
         """Return aligned columns; wide characters (CJK) count as two, control codes are escaped."""
         lines = [
-            [show_controls(one_line(cell)) for cell in row] for row in (self.header, *self.cells)
+            [show_controls(one_line(cell)) for cell in row]
+            for row in (self.header, *self.plain_cells)
         ]
         widths = [max(map(measure_width, column)) for column in zip(*lines, strict=True)]
         left = self.aligned_left
@@ -176,7 +194,9 @@ class Table:
             ).rstrip()
             for row in lines
         )
-        notes = "\n".join(show_controls(one_line(note)) for note in self.all_notes)
+        notes = "\n".join(
+            show_controls(one_line(note)) for note in (self.caption, *self.all_notes) if note
+        )
         title = show_controls(one_line(self.title))
         parts = [title, grid, notes, *(table.to_text() for table in self.below)]
         return "\n\n".join(filter(None, parts))
@@ -341,6 +361,16 @@ def to_json(content: Any, indent: int | None = 2) -> str:
     return json.dumps(without_nan(content), indent=indent, ensure_ascii=False)
 
 
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Return notes as sentences, such as a caption's.
+
+    ```python
+    join_sentences(["scores on 72 images", "seed 0"])   # "Scores on 72 images. Seed 0."
+    ```
+    """
+    return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences) + "."
+
+
 def _is_undefined(value: Any) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
 
@@ -355,6 +385,52 @@ def _write_value(value: Any, spec: str) -> str:
     text = format(value, spec)
     rounds_to_zero = text.startswith("-") and not re.search("[1-9a-z]", text)
     return format(0.0, spec) if rounds_to_zero else text  # not -0.0000
+
+
+@dataclass(frozen=True)
+class ScoreFormat:
+    """Decimals of scores and, as papers print them, the factor 100.
+
+    ```python
+    scores = ScoreFormat(percent=True, scaled=frozenset(["cider-d"]))
+    scores.write("cider-d", 1.0748), scores.write("vocab", 312.0)   # ("107.5", "312")
+    ```
+    """
+
+    digits: int | None = None
+    """Decimals. Default: 4; in percent, 1 of the scores that are multiplied by 100."""
+    percent: bool = False
+    """Multiply the scores of `scaled` by 100."""
+    scaled: frozenset[str] = frozenset()
+    """Metrics whose scores have a fixed range, labels."""
+
+    def write(self, metric: str, score: float | None, sign: str = "") -> str:
+        """Return a score, or a difference of scores with `sign` "+"."""
+        if score is None:
+            return ""
+        scaled = self.percent and metric in self.scaled
+        if self.percent and not scaled and self.digits is None:
+            return _write_value(score, f"{sign}g")  # such as the size of a vocabulary
+        digits = (1 if scaled else 4) if self.digits is None else self.digits
+        return _write_value(100 * score if scaled else score, f"{sign}.{digits}f")
+
+    def write_interval(
+        self, metric: str, low: float | None, high: float | None, sign: str = ""
+    ) -> str:
+        """Return `[low, high]`; empty without an interval."""
+        if low is None or high is None:
+            return ""
+        if _is_undefined(low) or _is_undefined(high):
+            return UNDEFINED
+        return f"[{self.write(metric, low, sign)}, {self.write(metric, high, sign)}]"
+
+    def describe(self, metrics: Iterable[str]) -> list[str]:
+        """Return a note on the factor of some metrics; none without one."""
+        if not self.percent:
+            return []
+        unscaled = [metric for metric in metrics if metric not in self.scaled]
+        except_for = f", except {', '.join(unscaled)}" if unscaled else ""
+        return [f"scores are times 100{except_for}"]
 
 
 def format_p(p: float) -> str:

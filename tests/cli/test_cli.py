@@ -23,11 +23,12 @@ from typer.main import get_command
 
 import cidery
 from cidery import statistics
-from cidery.cli import COMMANDS, app, main, options
+from cidery.cli import COMMANDS, GROUPS, app, main, options
 from cidery.cli.progress_bar import BIG_FILE
 from cidery.cli.rendering import draw_bar
 from cidery.corpus import bundled
 from cidery.files import read_candidates, read_references
+from cidery.text import KINDS
 
 ROOT = Path(__file__).parents[2]
 CIDERY = Path(sys.executable).parent / "cidery"
@@ -92,7 +93,8 @@ class TestDoor:
         ran = run("--help")
         assert ran.status == 0
         assert all(re.search(rf"^  {name}  +\w.*\.$", ran.out, re.MULTILINE) for name in COMMANDS)
-        assert "..." not in ran.out.partition("Commands:")[2], "a description is cut"
+        assert "..." not in ran.out.partition("Scores:")[2], "a description is cut"
+        assert all(f"\n{heading}:\n" in ran.out for heading in GROUPS)
 
     def test_every_module_with_an_app_is_a_command(self) -> None:
         names = [module.name for module in pkgutil.iter_modules(cidery.cli.__path__)]
@@ -109,6 +111,7 @@ class TestDoor:
 
     def test_defaults_that_are_written_twice(self) -> None:
         assert options.RESAMPLES == statistics.RESAMPLES
+        assert tuple(name for name, kind in KINDS.items() if kind.clean) == options.DEBRIS
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_completion(self, shell: str) -> None:
@@ -168,11 +171,9 @@ class TestErrors:
         assert message in error
         assert all(line.startswith("warning: ") for line in warnings)
 
-    @pytest.mark.parametrize("command", [[], ["frequencies"]])
+    @pytest.mark.parametrize("command", [[], ["frequencies"], ["meta"]])
     def test_help_without_arguments(self, run: Run, command: list[str]) -> None:
-        ran = run(*command)
-        assert (ran.status, ran.out) == (2, "")
-        assert ran.err == run(*command, "--help").out
+        assert run(*command) == Ran(0, run(*command, "--help").out, "")
 
     def test_usage_errors_point_to_help(self, run: Run) -> None:
         assert run("score").err.endswith("; see cidery score --help\n")
@@ -252,6 +253,23 @@ class TestScore:
         assert ran.out.startswith(start)
         assert f"{expected('bleu-4').corpus['bleu-4']:.4f}" in ran.out
 
+    def test_presets_have_the_row_of_a_paper(self, run: Run) -> None:
+        Path("two.toml").write_text('[two]\nmetrics = ["bleu-4", "cider-d", "vocab"]')
+        arguments = ("score", "system_a.json", "references.json", "--preset", "two.toml", *COCO)
+        scores = expected("bleu-4", "cider-d", "vocab").corpus
+        bleu, cider, size = scores["bleu-4"], scores["cider-d"], scores["vocab"]
+        shown = run(*arguments, "-f", "latex").out
+        assert f"system\\_a & {100 * bleu:.1f} & {100 * cider:.1f} & {size:.0f} \\\\\n" in shown
+        caption = r"\caption{Scores on 72 images. Scores are times 100, except vocab.}"
+        assert caption in shown and "\n% cider-d|n:4" in shown
+        shown = run(*arguments, "-f", "markdown", "--no-percent", "--confidence", "0.9").out
+        assert re.search(rf"\| system_a \| {bleu:.4f} \[0\.\d{{4}}, 0\.\d{{4}}\] \|", shown)
+        assert "In brackets: 90 % bootstrap intervals." in shown
+        shown = run(*arguments, "--percent", "--digits", "2").out
+        assert re.search(rf"cider-d +{100 * cider:.2f} +\[\d+\.\d\d, ", shown)
+        content = json.loads(run(*arguments, "-f", "json", "--percent").out)
+        assert content["scores"] == dict(scores)
+
     def test_no_intervals(self, run: Run) -> None:
         options = ("-m", "bleu-4", "--no-intervals")
         assert "interval" not in run("score", "system_a.json", "references.json", *options).out
@@ -322,11 +340,36 @@ class TestCompare:
         assert float(row["other_score"]) == content["scores"]["system_b"]["bleu-4"]
 
     @pytest.mark.parametrize(
-        ("format", "start"), [("markdown", "| metric |"), ("latex", "\\begin{table}")]
+        ("format", "start"), [("markdown", "| system |"), ("latex", "\\begin{table}")]
     )
     def test_tables_for_papers(self, run: Run, format: str, start: str) -> None:
+        systems = ("system_a.json", "system_b.json")
+        arguments = ("compare", "references.json", *systems, "-m", "bleu-4", *COCO)
+        shown = run(*arguments, "-f", format).out
+        score = expected("bleu-4").corpus["bleu-4"]
+        assert shown.startswith(start)
+        assert f"{100 * score:.1f}" in shown and "Scores are times 100." in shown
+        shown = run(*arguments, "-f", format, "--no-percent", "--digits", "3").out
+        assert f"{score:.3f}" in shown and "times 100" not in shown
+        shown = run(*arguments, "-f", format, "--pairs").out
+        assert "adjusted" not in shown and "effect" in shown and f"{100 * score:.1f}" in shown
+
+    def test_baseline(self, run: Run) -> None:
         arguments = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "bleu-4")
-        assert run(*arguments, "-f", format).out.startswith(start)
+        ran = run(*arguments, *COCO, "--baseline", "system_b", "--percent")
+        scores = [
+            100 * expected("bleu-4", system=f"system_{n}.json").corpus["bleu-4"] for n in "ab"
+        ]
+        lines = [line.split() for line in ran.out.splitlines()[2:5]]
+        assert lines[0] == ["system", "bleu-4"]
+        assert lines[1] == ["system_b", f"{scores[1]:.1f}"]
+        assert lines[2] == ["system_a", f"{scores[0]:.1f}", f"({scores[0] - scores[1]:+.1f})", "*"]
+        for format in ("json", "csv"):
+            options = ("-f", format, "--baseline", "system_b", "--percent", "--digits", "1")
+            assert run(*arguments, *options).out == run(*arguments, "-f", format).out
+        refused = run(*arguments, "--baseline", "other")
+        assert "'other' is not a system; there are system_a, system_b" in refused.err
+        assert "--baseline" in run(*arguments, "--baseline", "system_a", "--pairs").err
 
     def test_three_systems_make_three_pairs(self, run: Run) -> None:
         systems = ("a=system_a.json", "b=system_b.json", "c=system_a.json")
@@ -663,6 +706,11 @@ def on_terminal() -> Callable[..., str]:
     return call
 
 
+def show_plain(printed: str) -> str:
+    """Return what a terminal shows, without colors."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", printed).replace("\r", "")
+
+
 class TestTerminal:
     ARGUMENTS = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "bleu-4")
 
@@ -684,12 +732,36 @@ class TestTerminal:
         assert "\x1b[1;32m" not in plain and "runs" in plain and "+" in plain
 
     def test_a_narrow_terminal_swallows_nothing(self, on_terminal: Callable[..., str]) -> None:
+        systems = ("a_long_name=system_a.json", "b=system_b.json", "c=system_a.json")
         wide, narrow = (
-            re.sub(r"\x1b\[[0-9;]*m", "", on_terminal(columns, *self.ARGUMENTS))
+            show_plain(on_terminal(columns, "compare", "references.json", *systems, "-m", "bleu-4"))
             for columns in (80, 40)
         )
         assert "…" not in narrow
         assert sorted(re.findall(r"\d", narrow)) == sorted(re.findall(r"\d", wide))
+
+    def test_details_are_left_out_where_they_do_not_fit(
+        self, on_terminal: Callable[..., str]
+    ) -> None:
+        hidden = "too wide for this terminal, in other formats: effect, wins"
+        assert hidden not in show_plain(on_terminal(80, *self.ARGUMENTS))
+        narrow = show_plain(on_terminal(60, *self.ARGUMENTS))
+        assert hidden in " ".join(narrow.split()) and "effect  wins" not in narrow
+
+    def test_three_systems_and_seven_metrics_in_80_columns(
+        self, on_terminal: Callable[..., str]
+    ) -> None:
+        names = ("our_transformer_large_seed_1", "system_b", "c")
+        files = ("system_a.json", "system_b.json", "system_a.json")
+        systems = [f"{name}={file}" for name, file in zip(names, files, strict=True)]
+        metrics = ("bleu", "rouge-l", "cider-d:sigma=4", "cider-r")
+        options = [word for metric in metrics for word in ("-m", metric)]
+        printed = show_plain(on_terminal(80, "compare", "references.json", *systems, *options))
+        table = printed.partition("\n\n")[2].partition("\n\n")[0]
+        assert len(re.findall(r"\[\d\.\d{4}, \d\.\d{4}\]", table)) == 3 * 7
+        assert max(map(len, table.splitlines())) <= 80
+        words = set(re.findall("[a-z]+", table))
+        assert {"our", "transformer", "large", "seed", "system", "sigma", "cluster"} <= words
 
     def test_big_files_show_progress_and_wipe_it_away(
         self, on_terminal: Callable[..., str], tmp_path: Path

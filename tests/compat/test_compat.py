@@ -17,7 +17,7 @@ import pytest
 import cidery
 from cidery.compat.frames import score_frame
 from cidery.compat.huggingface import CaptionMetrics
-from cidery.errors import InputError, MismatchError, SettingError
+from cidery.errors import InputError, InputNote, MismatchError, SettingError
 from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
@@ -182,6 +182,16 @@ def test_frames(name: str, example: Example, lists: Any, expected: cidery.ScoreT
         score_frame(candidates, references, caption="text")
     with pytest.raises(MismatchError, match="candidates but no references"):
         score_frame(candidates, {image: ["a"] for image in list(example.references)[:5]})
+
+
+def test_frames_that_pandas_read_from_csv_have_lists_in_text() -> None:
+    pandas = pytest.importorskip("pandas")
+    lists = [["a b", "b"], ["d", "e"]]
+    frame = pandas.DataFrame({"caption": ["a b", "c"], "references": lists})
+    text = pandas.DataFrame({"caption": ["a b", "c"], "references": list(map(str, lists))})
+    with pytest.warns(InputNote, match="the column 'references' has lists in text, read as lists"):
+        scored = score_frame(text, metrics="rouge-l")
+    assert scored["rouge-l"].tolist() == score_frame(frame, metrics="rouge-l")["rouge-l"].tolist()
 
 
 def test_frames_keep_the_index_and_refuse_the_rest() -> None:

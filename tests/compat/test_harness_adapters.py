@@ -193,6 +193,9 @@ def test_cidery_scores_inside_vlmeval(
     assert scores["CIDEr"] == 100 * table.corpus["cider-d"]
     assert scores["Bleu"] == [100 * table.corpus[f"bleu-{n}"] for n in range(1, 5)]
     assert vlmeval.evaluate(file) == scores
+    sheet = tmp_path / "model_COCO_VAL.xlsx"
+    pandas.DataFrame(rows).to_excel(sheet, index=False)
+    assert vlmeval.evaluate(sheet) == scores
     assert json.loads(next(tmp_path.glob("*_score.json")).read_text()) == scores
     plain = vlmeval.evaluate(file, tokenizer="whitespace")
     assert plain["CIDEr"] < scores["CIDEr"]

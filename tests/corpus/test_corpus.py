@@ -122,7 +122,7 @@ def test_integers_match_the_strings_that_spell_them() -> None:
     assert corpus.candidate_ids == ["8", "7"]
 
 
-@pytest.mark.parametrize("spelled", ["07", "+7", "7.0", " 7", "\u0667"])
+@pytest.mark.parametrize("spelled", ["7.0", "-7", "\u0667"])
 def test_other_spellings_do_not_match(spelled: str) -> None:
     assert "no ids match" in message({7: "a"}, {spelled: ["x"]})
 
@@ -171,7 +171,8 @@ def test_an_image_with_no_candidate_in_its_list_lacks_candidates() -> None:
 def test_ids_of_different_kinds_are_shown_from_both_sides() -> None:
     assert message({391895: "x"}, {"val_391895.jpg": ["y"], "b.jpg": ["z"]}) == (
         "no ids match: candidates have integers such as 391895, references have "
-        "strings such as 'val_391895.jpg', 'b.jpg'; use the same ids on both sides"
+        "strings such as 'val_391895.jpg', 'b.jpg'; use the same ids on both sides (1 of 1 would "
+        "match by the number at their end, which is only done where all match and are one to one)"
     )
     assert "have ids such as 1, 'b'" in message({1: "x", "b": "y"}, {"c": ["z"]})
 

@@ -416,6 +416,7 @@ class TestMeasures:
             Lsa("klingon")
 
     @given(st.lists(st.lists(words, min_size=4, max_size=9).map(" ".join), min_size=2, max_size=6))
+    @pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
     def test_mbleu_by_score(self, captions: Any) -> None:
         """BLEU of each caption against the others; coco's tiny constants add at most 1e-3."""
         others = [captions[:i] + captions[i + 1 :] for i in range(len(captions))]

@@ -355,11 +355,31 @@ def test_ratings(ratings: meta.Ratings) -> None:
     assert found["system_pearson_p"] == pytest.approx(expected.pvalue)
 
 
+def test_five_columns_or_all(
+    pairs: meta.Pairs, ratings: meta.Ratings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_pairs = meta.evaluate(pairs, WORDS).table()
+    assert of_pairs.header == ["metric", "accuracy", "accuracy_HC", "accuracy_HI", "pairs"]
+    of_ratings = meta.evaluate(ratings, WORDS)
+    assert of_ratings.table().header == ["metric", "tau_c", "tau_b", "pearson", "ratings"]
+    hidden = len(of_ratings.statistics) - 4
+    assert f"not shown: {hidden} other statistics" in of_ratings.table().notes
+    everything = of_ratings.table(all_columns=True)
+    assert everything.header == ["metric", *of_ratings.statistics] and not everything.notes
+    assert everything.to_csv() == of_ratings.to_csv()
+    arguments = ["meta", "judgments", str(tmp_path / "r.jsonl"), "-m", "rouge-l"]
+    assert main(arguments) == 0
+    assert "--all-columns shows all statistics" in capsys.readouterr().out
+    assert main([*arguments, "--all-columns"]) == 0
+    assert "accuracy_with_ties" in (out := capsys.readouterr().out) and "--all" not in out
+
+
 def test_halves_are_counted(pairs: meta.Pairs) -> None:
     agreement = meta.evaluate(pairs, {"same": lambda _, __: 1.0}, undecided="half", tests=True)
     assert agreement.tested == "accuracy"
-    _, (_, *cells) = agreement.table().cells  # people first
-    shown = dict(zip(agreement.table().header[1:], cells, strict=True))
+    table = agreement.table(all_columns=True)
+    _, (_, *cells) = table.cells  # people first
+    shown = dict(zip(table.header[1:], cells, strict=True))
     count = agreement.results["same"]["pairs"]
     assert float(shown["correct"]) == count / 2
     assert shown["accuracy"].startswith("50.0")
@@ -373,6 +393,9 @@ def test_metrics_against_each_other(ratings: meta.Ratings) -> None:
     found = agreement.results
     assert agreement.to_dict()["tested"] == "pearson"
     assert str(agreement).endswith("p-values compare metrics by pearson")
+    columns = ["pearson", "p_permutation_random", "p_williams_random"]
+    columns += ["p_permutation_mine", "p_williams_mine"]
+    assert agreement.table().header == ["metric", *columns]
     assert found["mine"]["p_permutation_random"] < 0.01
     assert found["mine"]["p_williams_random"] < 0.01
     assert found["mine"]["p_williams_random"] == pytest.approx(found["random"]["p_williams_mine"])

@@ -80,7 +80,16 @@ def test_abstract_50s(data: Path) -> None:
 def test_pascal_50s_at_five(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Through the command line, whose JSON others read."""
     path = str(data / "pascal50s")
-    arguments = ["meta", "pascal-50s", path, "-m", "cider-d", "--references", "5", "--no-cache"]
+    arguments = [
+        "meta",
+        "pascal-50s",
+        path,
+        "-m",
+        "cider-d",
+        "--references-per-image",
+        "5",
+        "--no-cache",
+    ]
     assert main([*arguments, "--format", "json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert {*content} == {"dataset", "protocol", "results", "signatures"}

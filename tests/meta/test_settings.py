@@ -56,6 +56,8 @@ def sets_file(tmp_path: Path, example: Example) -> Path:
     return made.write_sets(tmp_path / "s.jsonl", example.references)
 
 
+OPTIONS = {"references": "--references-per-image"}
+"""Options with other names than their settings."""
 CHANGES: dict[str, Any] = {
     "protocol": "wins",
     "references": 2,
@@ -109,7 +111,7 @@ def test_every_setting_is_an_option(
 def _spell(settings: dict[str, Any]) -> list[str]:
     words = []
     for name, value in settings.items():
-        option = f"--{name.replace('_', '-')}"
+        option = OPTIONS.get(name, f"--{name.replace('_', '-')}")
         values = value if isinstance(value, tuple) else (value,)
         words += [option] if value is True else [w for v in values for w in (option, str(v))]
     return words
@@ -119,7 +121,8 @@ def test_every_setting_is_described_once(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["meta", "--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     for field in dataclasses.fields(Settings):
-        assert f"--{field.name.replace('_', '-')} " in printed
+        option = OPTIONS.get(field.name, f"--{field.name.replace('_', '-')}")
+        assert f"{option} " in printed
         (help_,) = _get_help(field.name)
         if field.name not in ("tokenizer", "language", "frequencies"):  # options of all commands
             assert help_.text in printed

@@ -221,7 +221,7 @@ def test_get_metrics_reads_names_families_and_settings() -> None:
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("cidre", "unknown metric 'cidre'; known: cider, cider-d"),
+        ("sparkle", "unknown metric 'sparkle'; known: cider, cider-d"),
         ("cider-d:sigma", "expected setting=value, found 'sigma'"),
         ("cider-d:width=3", "cider-d has no setting 'width'; it has: n, sigma, faithful"),
         ("cider-d:sigma=wide", "cider-d: sigma must be a number, not 'wide'"),

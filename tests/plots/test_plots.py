@@ -262,7 +262,9 @@ def test_slices_are_drawn_with_their_intervals(example: Example) -> None:
     comparison = cidery.compare(systems, example.references, **settings)
     figure = plots.plot_slices(comparison.tables, ["rouge-l"], resamples=20)
     (axes,) = figure.axes
-    assert [text.get_text() for text in axes.get_yticklabels()] == ["(all)", "$x", "one"]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        *("(all)", "$x", "one (1 image)")
+    ]
     marks = [line for line in axes.lines if line.get_linestyle() == "None"]
     assert len(marks) == 6
     slices = comparison.tables["a"].slices
@@ -270,6 +272,13 @@ def test_slices_are_drawn_with_their_intervals(example: Example) -> None:
     drawn = [float(line.get_xdata()[0]) for line in marks[:3]]  # type: ignore[index]
     assert drawn == [table.corpus["rouge-l"] for table in slices.parts.values()]
     assert len(plots.plot_slices(comparison.tables["a"], resamples=20).axes) == 2
+    few = {image: "few" if n < 9 else "many" for n, image in enumerate(example.references)}
+    table = cidery.score(example.system_a, example.references, ["rouge-l"], by=few)
+    (axes,) = plots.plot_slices(table, resamples=20).axes
+    assert [t.get_text() for t in axes.get_yticklabels()] == ["(all)", "few (9 images)", "many"]
+    intervals = [line for line in axes.lines if len(line.get_xdata()) == 2 and line.zorder == 2]
+    heights = {float(line.get_ydata()[0]) for line in intervals if line.get_color() == "0.55"}
+    assert heights == {0.0, 2.0}  # not that of the slice of few
     with pytest.raises(InputError, match="no slices to draw"):
         plots.plot_slices(cidery.score(example.system_a, example.references, ["bleu-4"]))
     with pytest.raises(InputError, match="'cider' was not scored; there are bleu-4, rouge-l"):

@@ -218,8 +218,8 @@ def test_a_package_that_cannot_be_imported(
         get_metrics("broken")
     assert str(caught.value) == message
     assert get_metrics(["letters", "rouge-l"])
-    with pytest.raises(SettingError, match=r"unknown metric 'brokn'; known: cider, .*broken, lett"):
-        get_metrics("brokn")
+    with pytest.raises(SettingError, match=r"unknown metric 'xyz'; known: cider, .*broken, lett"):
+        get_metrics("xyz")
     assert main(["metrics"]) == 0
     shown = capsys.readouterr()
     assert f"warning: {message}\n" in shown.err

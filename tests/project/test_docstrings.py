@@ -53,6 +53,10 @@ def make_more_names(example: DocstringExample, known: dict[str, Any], folder: Pa
         known |= tables | {"tables": tables, "metrics": ["cider-d", "bleu-4"]}
         file = folder / ("mine.jsonl" if of_pairs else "rated.jsonl")
         known["dataset"] = read_dataset("judgments", file)
+    if example.module in ("cidery.scoring.comparison", "cidery.corpus.inputs"):
+        known |= dict.fromkeys(["run1", "run2", "run3", "captions"], known["a"])
+        systems = {"ours": known["a"], "theirs": known["b"]}
+        known["comparison"] = cidery.compare(systems, known["references"], ["cider-d", "bleu-4"])
     if example.owner == "Credit":
         known["reward"] = cidery.Reward({"a": ["a dog is running"]}, frequencies="coco-val2014")
     if "pandas" in example.code:

@@ -129,6 +129,7 @@ def nasty() -> dict[str, Any]:
     }
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
 @pytest.mark.filterwarnings("ignore::cidery.errors.SliceWarning")
 def test_captions_stay_data(nasty: dict[str, Any], tmp_path: Path) -> None:
     report = cidery.write_report(tmp_path / "r.html", **nasty)
@@ -249,6 +250,7 @@ def test_what_cannot_be_is_refused_before_scoring(example: Example, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
 def test_findings_are_shown(example: Example, tmp_path: Path) -> None:
     ended = {image: f"{caption} <eos>" for image, caption in example.system_a.items()}
     report = cidery.write_report(
@@ -338,6 +340,10 @@ def test_the_citation_is_that_of_the_project() -> None:
         citation.YEAR,
     )
     assert known["version"] == re.search(r"version = \{(.*)\}", citation.cite())[1]
+    page = (ROOT / "docs" / "which-number.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^@software.*?^\}$", page, re.MULTILINE | re.DOTALL)
+    version = re.compile(r"(?<=version = )\{.*\}")  # that of the last release
+    assert version.sub("", shown) == version.sub("", citation.cite())
 
 
 def test_command_writes_and_tells(

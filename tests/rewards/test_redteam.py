@@ -22,6 +22,7 @@ from cidery.rewards.redteam.search import (
     list_common,
     list_pieces,
 )
+from cidery.runtime import use_progress
 from support.example import BUNDLED, Example
 
 QUICK: dict[str, Any] = {"images": 6, "rounds": 12, "tries": 8, "steps": 12}
@@ -191,6 +192,16 @@ def test_functions_and_mixes(example: Example) -> None:
     assert found.attacks[0].held_out == "rouge-l"
     with pytest.raises(SettingError, match="rewards contains the same reward twice"):
         red_team(example.references, ["cider-d", "cider-d"], **QUICK)
+
+
+def test_progress_rises_and_names_the_searches(example: Example) -> None:
+    seen: list[tuple[str, float]] = []
+    with use_progress(lambda *state: seen.append(state)):
+        found = red_team(example.references, ["cider-d", "bleu-4"], **QUICK)
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares) and 0.9 < shares[-1] <= 1
+    names = list(dict.fromkeys(name for name, _ in seen if name.startswith("searching")))
+    assert names == [f"searching {a.name} captions for {a.reward}" for a in found.attacks]
 
 
 def test_ctrl_c_returns_the_result_so_far(example: Example) -> None:

@@ -130,12 +130,12 @@ def test_compare(example: Example) -> None:
     first, second = (table.each["cider-d"] for table in comparison.tables.values())
     wins = np.mean((first > second) + 0.5 * (first == second))
     assert test.wins == pytest.approx(wins)
-    assert f"| {100 * wins:.0f} % |" in comparison.to_markdown()
+    assert f"| {100 * wins:.0f} % |" in comparison.table().to_markdown()
     assert json.loads(json.dumps(comparison.to_dict()))["tests"]["bleu-4"][0]["systems"] == [
         "a",
         "b",
     ]
-    assert "| cider-d |" in comparison.to_markdown()
+    assert "| system | bleu-4 | cider-d |" in comparison.to_markdown()
     assert r"\toprule" in comparison.to_latex()
 
 
@@ -153,7 +153,7 @@ def test_compare_three_systems_keeps_common_images(example: Example) -> None:
         ("some", "others"),
     }
     assert comparison.tests["rouge-l"]["all", "some"].difference == 0
-    assert "| others | 0.3" in comparison.to_markdown()
+    assert "| others | 3" in comparison.to_markdown()
 
 
 def test_bad_input_is_explained() -> None:

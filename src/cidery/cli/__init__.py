@@ -44,7 +44,7 @@ from cidery.cli.rendering import (
     show_table,
     show_title,
 )
-from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarning
+from cidery.errors import CideryError, DataWarning, InputNote, SliceWarning, UnreliableWarning
 from cidery.plugins import COMPANIONS, install_command, list_names, load_plugin
 
 __all__ = [
@@ -72,32 +72,20 @@ __all__ = [
     "with_options",
 ]
 
-COMMANDS = (
-    "score",
-    "compare",
-    "report",
-    "audit",
-    "diversity",
-    "redteam",
-    "meta",
-    "stats",
-    "rank",
-    "metrics",
-    "frequencies",
-    "tokenize",
-    "explain",
-    "ledger",
-    "objects",
-    "dense-video",
-    "submit",
-    "graph",
-    "data",
-    "doctor",
-    "demo",
-)
-"""Names of commands, in the order of `cidery --help`; each is a module here."""
+GROUPS = {
+    "Scores": ("score", "compare", "report", "explain", "diversity", "dense-video"),
+    "Checks of files, scores and rewards": (
+        *("audit", "stats", "rank", "ledger", "objects", "redteam"),
+    ),
+    "Metrics and their parts": ("metrics", "meta", "frequencies", "tokenize", "graph"),
+    "Setup": ("demo", "doctor", "data", "submit"),
+}
+"""Names of commands by heading, in the order of `cidery --help`; each is a module here."""
+COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+OTHERS = "Commands of other packages"
+"""Heading of the commands of companions and plugins."""
 
-OUR_WARNINGS = (UnreliableWarning, SliceWarning, DataWarning)
+OUR_WARNINGS = (UnreliableWarning, SliceWarning, DataWarning, InputNote)
 """Warnings that are printed in one line, at every run."""
 BAD_INPUT = 2
 BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
@@ -117,6 +105,19 @@ class _LazyCommands(TyperGroup):
             return None
         command.name = cmd_name
         return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by group, in columns of the same width."""
+        names = self.list_commands(ctx)
+        width = max(map(len, names))
+        grouped = {**GROUPS, OTHERS: [name for name in names if name not in COMMANDS]}
+        for title, listed in grouped.items():
+            found = [(name, self.get_command(ctx, name)) for name in listed]
+            limit = formatter.width - 6 - width
+            rows = [(name.ljust(width), c.get_short_help_str(limit)) for name, c in found if c]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -187,8 +188,9 @@ def _top(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
-    0: success; 2: bad input or usage, with a message of one line; 130: interrupted; 141: broken
-    pipe. An unexpected error is a bug: it prints its traceback and exits with status 1.
+    0: success, or help for a group without arguments; 2: bad input or usage, with a message of one
+    line; 130: interrupted; 141: broken pipe. An unexpected error is a bug: it prints its traceback
+    and exits with status 1.
     """
     with warnings.catch_warnings():
         for category in OUR_WARNINGS:
@@ -199,9 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return status if isinstance(status, int) else 0
         except typer.TyperException as error:
             if type(error).__name__ == "NoArgsIsHelpError":  # a private class of Typer
-                typer.echo(error.format_message(), err=True)
-            else:
-                show_message("error", _explain_usage(error))
+                typer.echo(error.format_message())
+                return 0
+            show_message("error", _explain_usage(error))
         except typer.Abort:
             return 130
         except OSError as error:
@@ -220,7 +222,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     if issubclass(category, OUR_WARNINGS):
-        show_message("warning", str(message))
+        show_message("note" if category is InputNote else "warning", str(message))
     else:
         sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 

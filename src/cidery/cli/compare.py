@@ -25,6 +25,7 @@ app = parsing.new_app()
         "cidery compare references.json a.json b.json c.json -m cider-d --pairs",
         "cidery compare references.json ours.json theirs.json -m cider-d --margin 0.01",
         "cidery compare references.json ours.json theirs.json --format latex",
+        "cidery compare references.json a.json b.json c.json --baseline a --percent",
         "cidery compare nocaps_val.json ours.json theirs.json --by domain",
         "cidery compare references.json ours.json theirs.json -m cider-d --why",
         "cidery compare references.json ours.json theirs.json -m spice --engine ray --address auto",
@@ -64,6 +65,16 @@ def compare(
             help="Show the differences of all pairs of three or more systems instead of rankings.",
         ),
     ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="Show systems as rows, this one first, and the differences from it.",
+            metavar="SYSTEM",
+            show_default=False,
+        ),
+    ] = None,
+    percent: options.Percent = None,
+    digits: options.Digits = None,
     correct: Annotated[
         Literal["metric", "all"],
         typer.Option(
@@ -94,11 +105,17 @@ def compare(
     """Compare systems on the same images by paired tests.
 
     Every pair of systems is compared by every metric and, with --by, in every slice. Three or more
-    systems are ranked.
+    systems are ranked. Markdown and LaTeX have the table of a paper: systems as rows, metrics as
+    columns, scores times 100.
     """
     import cidery
 
     files = parsing.name_systems(systems)
+    if baseline is not None and baseline not in files:
+        problem = f"{baseline!r} is not a system; there are {', '.join(files)}"
+        raise typer.BadParameter(problem, param_hint="--baseline")
+    if baseline is not None and pairs:
+        raise typer.BadParameter("not supported with --pairs", param_hint="--baseline")
     sampling: dict[str, Any] = {
         "confidence": confidence,
         "resamples": resamples,
@@ -122,7 +139,8 @@ def compare(
         if engine.work:
             raise typer.BadParameter("only valid with --stream", param_hint="--work")
         parsing.check_plot(plot, inputs.by, references, *files.values())
-        with engine.run_metrics(), progress(len(files) + 2, references, *files.values()) as step:
+        durations = [0.1 / (len(files) + 1)] * (len(files) + 1) + [0.9]
+        with engine.run_metrics(), progress(durations, references, *files.values()) as step:
             read = inputs.read(step, references, files)
             step("scoring and resampling")
             comparison = cidery.compare(
@@ -147,10 +165,15 @@ def compare(
     title = f"{len(files)} systems, {first.image_count} images of {references}"
     if plan is not None:
         show_result(comparison.plan(plan), format, title=title)
-    elif pairs:
-        show_result(comparison.table(pairs=True), format, title=title, content=comparison.to_dict())
+        return
+    for_paper = format in options.PRINT_FORMATS
+    if percent is None:
+        percent = for_paper
+    if (for_paper or baseline is not None) and not pairs:
+        table = comparison.paper_table(digits, percent=percent, baseline=baseline)
     else:
-        show_result(comparison, format, title=title)
+        table = comparison.table(digits, pairs=pairs or None, percent=percent)
+    show_result(table, format, title=title, content=comparison.to_dict())
 
 
 def _compare_streams(

@@ -34,7 +34,7 @@ def _complete_measures(incomplete: str) -> list[str]:
     )
 )
 @options.with_options(
-    without=("metric", "preset", "faithful", "by", "slices", "stream", "work"),
+    without=("metric", "preset", "faithful", "by", "slices", "strict", "clean", "stream", "work"),
     frequencies=options.EnglishFrequencies,
 )
 def diversity(

@@ -35,7 +35,7 @@ app = parsing.new_app()
     )
 )
 @options.with_options(
-    without=("preset", "by", "slices"),
+    without=("preset", "by", "slices", "strict", "clean"),
     metric=Annotated[
         list[str] | None,
         options.make_metric_option("cider-d, rouge-l and, where its data are installed, meteor"),

@@ -55,9 +55,10 @@ class _MetaCommand(TyperCommand):
 
 @app.command(
     cls=_MetaCommand,
+    no_args_is_help=True,
     epilog=parsing.examples(
         "cidery meta judgments mine.jsonl -m cider-d -m bleu-4",
-        "cidery meta pascal-50s data/pascal50s -m cider-d --references 5",
+        "cidery meta pascal-50s data/pascal50s -m cider-d --references-per-image 5",
         "cidery meta abstract-50s data --protocol references --plot curve.pdf",
         "cidery meta flickr8k-expert data -m cider-d -m rouge-l --tests",
         "cidery meta reproduce data --format markdown",
@@ -89,6 +90,7 @@ def meta(
         ),
     ],
     settings: Settings,
+    judgments: options.JudgmentOptions,
     engine: options.EngineOptions,
     metric: options.Metrics = None,
     format: options.Format = "table",
@@ -101,6 +103,14 @@ def meta(
             show_default=False,
         ),
     ] = None,
+    all_columns: Annotated[
+        bool,
+        typer.Option(
+            "--all-columns",
+            help="Show all statistics. Default: four, or the tested one with p-values. JSON and "
+            "CSV have all.",
+        ),
+    ] = False,
     no_cache: Annotated[
         bool,
         typer.Option("--no-cache", help="Do not read or write the cache."),
@@ -114,12 +124,12 @@ def meta(
     (number of judgments needed), `meta next` (items to judge next) and `meta sweep` (one setting at
     many values).
     """
-    from cidery.meta import evaluate, read_dataset
+    from cidery.meta import evaluate
 
     with engine.run_metrics(), progress(1) as step:
         step("reading judgments")
         agreement = evaluate(
-            read_dataset(dataset, path),
+            judgments.read(dataset, path),
             parsing.read_metrics(metric),
             settings,
             threads=threads,
@@ -127,7 +137,10 @@ def meta(
             progress=step.report,
         )
     notes = [f"drawn: {_draw(agreement, plot)}"] if plot else []
-    show_result(agreement, format, notes=notes)
+    table = agreement.table(all_columns)
+    if len(table.columns) <= len(agreement.statistics):
+        notes.insert(0, "--all-columns shows all statistics")
+    show_result(table, format, notes=notes, content=agreement.to_dict())
 
 
 def _draw(agreement: Agreement, plot: str) -> str:

@@ -25,6 +25,8 @@ CHOSEN = ("question", "kind", "system", "without_system")
 SCORED = ("references", *CHOSEN, "tokenizer", "language", "frequencies")
 SWEPT = ("references", "kind", "undecided", "seed", "tokenizer", "language", "frequencies")
 """Settings of `cidery meta` that are options here too."""
+FIELDS = ("references_file", "rating_field", "caption_field", "reference_field", "id_field")
+"""Options of `JudgmentOptions`."""
 
 SHARED: dict[str, Any] = {
     "tokenizer": options.Tokenizer,
@@ -94,11 +96,12 @@ def list_commands() -> TyperGroup:
         "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
     )
 )
-@options.with_options(only=SCORED, **SHARED)
+@options.with_options(only=(*SCORED, *FIELDS), **SHARED)
 def estimate(
     dataset: Data,
     path: Source,
     settings: Settings,
+    judgments: options.JudgmentOptions,
     metric: options.Metrics = None,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
@@ -113,12 +116,11 @@ def estimate(
     chosen at random, or by `cidery meta next`.
     """
     from cidery.meta import estimate as estimate_all
-    from cidery.meta import read_dataset
 
     with progress(1) as step:
         step("reading judgments")
         found = estimate_all(
-            read_dataset(dataset, path),
+            judgments.read(dataset, path),
             parsing.read_metrics(metric),
             settings,
             confidence=confidence,
@@ -137,11 +139,12 @@ def estimate(
         "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
     )
 )
-@options.with_options(only=SCORED, **SHARED)
+@options.with_options(only=(*SCORED, *FIELDS), **SHARED)
 def plan(
     dataset: Data,
     path: Source,
     settings: Settings,
+    judgments: options.JudgmentOptions,
     difference: Annotated[
         float,
         typer.Option(
@@ -184,12 +187,11 @@ def plan(
     Shows the number with and without a metric's scores.
     """
     from cidery.meta import plan as plan_all
-    from cidery.meta import read_dataset
 
     with progress(1) as step:
         step("reading judgments")
         found = plan_all(
-            read_dataset(dataset, path),
+            judgments.read(dataset, path),
             parsing.read_metrics(metric),
             settings,
             difference=difference,
@@ -209,11 +211,12 @@ def plan(
     "next",
     epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
 )
-@options.with_options(only=CHOSEN)
+@options.with_options(only=(*CHOSEN, *FIELDS))
 def show_next(
     dataset: Data,
     path: Source,
     settings: Settings,
+    judgments: options.JudgmentOptions,
     metric: Annotated[
         str,
         typer.Option("--metric", "-m", help="Metric that predicts judgments.", metavar="NAME"),
@@ -235,12 +238,12 @@ def show_next(
     continues the same order. Add the lines with their answers to the file: they replace those
     without.
     """
-    from cidery.meta import choose_next, read_dataset
+    from cidery.meta import choose_next
 
     with progress(1) as step:
         step("reading judgments")
         items = choose_next(
-            read_dataset(dataset, path),
+            judgments.read(dataset, path),
             parsing.read_metric(metric),
             settings,
             count=count,
@@ -340,11 +343,12 @@ def show_all(
         "cidery meta sweep flickr8k-expert data -m cider-d --setting sigma --values 3,6,12",
     ),
 )
-@options.with_options(only=SWEPT, **SHARED)
+@options.with_options(only=(*SWEPT, *FIELDS), **SHARED)
 def show_sweep(
     dataset: Data,
     path: Source,
     settings: Settings,
+    judgments: options.JudgmentOptions,
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="Metric.", metavar="NAME")
     ] = "cider-r",
@@ -368,12 +372,12 @@ def show_sweep(
     format: options.Format = "table",
 ) -> None:
     """Evaluate a metric at many values of one setting."""
-    from cidery.meta import read_dataset, sweep
+    from cidery.meta import sweep
 
     with progress(1) as step:
         step("reading judgments")
         found = sweep(
-            read_dataset(dataset, path),
+            judgments.read(dataset, path),
             parsing.read_metric(metric),
             setting,
             settings=settings,

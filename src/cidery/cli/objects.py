@@ -20,7 +20,7 @@ app = parsing.new_app()
         "cidery objects results.json references.json --instances instances_val2014.json",
     )
 )
-@options.with_options(without=("reference_id_field", "by", "slices"))
+@options.with_options(without=("reference_id_field", "by", "slices", "strict", "clean"))
 def objects(
     results: Annotated[
         str,

@@ -24,6 +24,7 @@ from cidery.cli import parsing
 
 if TYPE_CHECKING:
     from cidery.engines import StreamResult
+    from cidery.meta import Dataset
     from cidery.scoring.pipeline import PipelineSettings
 
 Command: TypeAlias = Callable[..., Any]
@@ -32,6 +33,10 @@ MAX_THREADS = 4096
 """Maximum number of threads; operating systems refuse to start many more."""
 RESAMPLES = 1000
 """Same as `cidery.statistics.RESAMPLES`, which would import NumPy; a test compares them."""
+DEBRIS = (
+    *("reasoning", "special-tokens", "code-fence", "html-entities", "markdown", "prefix", "quotes"),
+)
+"""Kinds of `cidery.text.KINDS` that can be removed; a test compares them."""
 
 References: TypeAlias = Annotated[
     str,
@@ -66,6 +71,27 @@ TableJsonOrPage: TypeAlias = Annotated[
 Output: TypeAlias = Annotated[
     str, typer.Option("--output", "-o", help="File to write.", metavar="FILE", show_default=False)
 ]
+Percent: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--percent/--no-percent",
+        help="Show scores times 100, with one decimal, as papers do. JSON and CSV have the scores "
+        "themselves, with all digits.",
+        show_default=False,
+    ),
+]
+Digits: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        help="Decimals of scores. Default: 4, or 1 of scores times 100.",
+        metavar="COUNT",
+        min=0,
+        max=15,
+        show_default=False,
+    ),
+]
+PRINT_FORMATS = ("markdown", "latex")
+"""Formats of tables for papers."""
 Stemmer: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -236,6 +262,74 @@ class Inputs:
     """Argument `by`; None without slices."""
 
 
+CaptionField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field of the captions to score. Default: a well-known one, such as caption.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+ReferenceField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field of the references. Default: a well-known one, such as references.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+IdField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field of the image id, in all files. Default: a well-known one, such as image_id.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class JudgmentOptions:
+    """Options for reading a file of judgments."""
+
+    references_file: Annotated[
+        str | None,
+        typer.Option(
+            "--references",
+            help="File of the references of a file of judgments, in any format that cidery reads. "
+            "Default: those in the file itself.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None
+    rating_field: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of the ratings in a file of judgments. Default: a well-known one, such as "
+            "rating or score.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None
+    caption_field: CaptionField = None
+    reference_field: ReferenceField = None
+    id_field: IdField = None
+
+    def read(self, dataset: str, path: str) -> Dataset:
+        """Read a data set of judgments."""
+        from cidery.meta import read_dataset
+
+        return read_dataset(
+            dataset,
+            path,
+            references=self.references_file,
+            rating_field=self.rating_field,
+            caption_field=self.caption_field,
+            reference_field=self.reference_field,
+            id_field=self.id_field,
+        )
+
+
 @dataclass(frozen=True)
 class InputOptions:
     """Options for reading and matching files of captions and references."""
@@ -252,31 +346,9 @@ class InputOptions:
             show_default=False,
         ),
     ] = None
-    caption_field: Annotated[
-        str | None,
-        typer.Option(
-            help="Field of the captions to score. Default: a well-known one, such as caption.",
-            metavar="NAME",
-            show_default=False,
-        ),
-    ] = None
-    reference_field: Annotated[
-        str | None,
-        typer.Option(
-            help="Field of the references. Default: a well-known one, such as references.",
-            metavar="NAME",
-            show_default=False,
-        ),
-    ] = None
-    id_field: Annotated[
-        str | None,
-        typer.Option(
-            help="Field of the image id, in all files. Default: a well-known one, such as "
-            "image_id.",
-            metavar="NAME",
-            show_default=False,
-        ),
-    ] = None
+    caption_field: CaptionField = None
+    reference_field: ReferenceField = None
+    id_field: IdField = None
     reference_id_field: Annotated[
         str | None,
         typer.Option(
@@ -303,28 +375,56 @@ class InputOptions:
             "from the slice alone, with its own document frequencies (separate)."
         ),
     ] = "whole"
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Fail where captions look wrong, such as repeated or empty ones, instead of "
+            "warning.",
+        ),
+    ] = False
+    clean: Annotated[
+        str | None,
+        typer.Option(
+            help="Remove debris of these kinds from captions before scoring; signatures name them: "
+            f"{', '.join(DEBRIS)}.",
+            metavar="KIND[,KIND]",
+            show_default=False,
+        ),
+    ] = None
 
-    def read_references(self, file: str) -> dict[Any, list[str]]:
-        """Read a file of references."""
+    def read_references(self, file: str, *, inspect: bool = True) -> dict[Any, list[str]]:
+        """Read a file of references, and warn of those that look wrong if `inspect` is True."""
+        from cidery.corpus import inspect_references, issue_notices
         from cidery.files import read_references
 
-        return read_references(
+        found = read_references(
             file,
             split=self.split,
             caption_field=self.reference_field,
             id_field=self.reference_id_field or self.id_field,
         )
+        if inspect:
+            issue_notices(inspect_references(found, file), strict=self.strict)
+        return found
 
-    def read_captions(self, file: str) -> Any:
-        """Read a file of captions to score."""
+    def read_captions(self, file: str, *, inspect: bool = True) -> Any:
+        """Read a file of captions to score, and warn of those that look wrong."""
+        from cidery.corpus import inspect_candidates, issue_notices
         from cidery.files import read_candidates
 
-        return read_candidates(file, caption_field=self.caption_field, id_field=self.id_field)
+        found = read_candidates(file, caption_field=self.caption_field, id_field=self.id_field)
+        if inspect:
+            issue_notices(inspect_candidates(found, file), strict=self.strict)
+        return found
 
     def read(
         self, step: Callable[[str], None], references: str, systems: Mapping[str, str]
     ) -> Inputs:
-        """Read a file of references, and files of captions by system; `step` shows progress."""
+        """Read a file of references, and files of captions by system; `step` shows progress.
+
+        `score` and the other functions of the library that take both inspect them.
+        """
         from cidery.cli.parsing import split_runs
         from cidery.corpus import Runs
         from cidery.files import find_slices
@@ -334,11 +434,11 @@ class InputOptions:
         if [references, *listed].count("-") > 1:
             raise typer.BadParameter("standard input can be read once only", param_hint="-")
         step("reading references")
-        known = self.read_references(references)
+        known = self.read_references(references, inspect=False)
         captions = {}
         for name, own in runs.items():
             step(f"reading {name}")
-            read = [self.read_captions(file) for file in own]
+            read = [self.read_captions(file, inspect=False) for file in own]
             captions[name] = read[0] if len(read) == 1 else Runs(read)
         slices = None
         if self.by is not None:
@@ -354,6 +454,8 @@ class InputOptions:
             "by": inputs.slices,
             "by_name": self.by,
             "slices": self.slices,
+            "strict": self.strict,
+            "clean": self.clean or (),
         }
 
     def list_field_options(self) -> list[str]:
@@ -552,7 +654,7 @@ def _make_option(field: dataclasses.Field[Any], annotated: Any) -> Any:
     return Annotated[
         kind,
         typer.Option(
-            f"--{field.name.replace('_', '-')}",
+            description.option or f"--{field.name.replace('_', '-')}",
             help=description.text,
             metavar=description.metavar,
             show_default=not (field.default in (None, ()) or field.default is False),

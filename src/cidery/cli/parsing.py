@@ -64,6 +64,12 @@ def name_systems(given: list[str]) -> dict[str, str]:
     return files
 
 
+def count_captions(images: int, captions: int) -> str:
+    """Return the number of images and, if it differs, of captions."""
+    found = "1 image" if images == 1 else f"{images} images"
+    return found if captions == images else f"{found}, {captions} captions"
+
+
 def split_runs(given: str) -> list[str]:
     """Return the files of a system's runs, which are separated by commas."""
     if "," not in given or Path(given).exists():

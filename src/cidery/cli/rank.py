@@ -26,7 +26,7 @@ app = parsing.new_app()
     )
 )
 @options.with_options(
-    without=("preset", "caption_field", "reference_id_field", "by", "slices"),
+    without=("preset", "caption_field", "reference_id_field", "by", "slices", "strict", "clean"),
     metric=Annotated[list[str] | None, options.make_metric_option("cider")],
 )
 def rank(

@@ -151,7 +151,7 @@ def redteam(
     if plot is not None:
         check_figure_file(plot)
     mixes = {text: read_mix(text) for text in reward or ["cider-d", "cider-r"]}
-    with progress(2, references) as step:
+    with progress((0.02, 0.98), references) as step:
         step("reading references")
         known = inputs.read_references(references)
         step("searching")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,14 +12,23 @@ from typing import Any, Literal
 
 import typer
 
-from cidery.tables import GAP, Table, Tabular, one_line, show_controls, to_json
+from cidery.tables import (
+    GAP,
+    Table,
+    Tabular,
+    measure_width,
+    one_line,
+    show_controls,
+    to_json,
+)
 
 BAR_WIDTH = 40
 
 
-def show_message(kind: Literal["error", "warning"], message: str) -> None:
+def show_message(kind: Literal["error", "warning", "note"], message: str) -> None:
     """Print one line on stderr."""
-    label = typer.style(f"{kind}:", fg="red" if kind == "error" else "yellow", bold=True)
+    colors = {"error": "red", "warning": "yellow", "note": "cyan"}
+    label = typer.style(f"{kind}:", fg=colors[kind], bold=True)
     color = False if "NO_COLOR" in os.environ else None
     text = show_controls(" ".join(message.split()))
     typer.echo(f"{label} {text}", err=True, color=color)
@@ -44,9 +54,12 @@ def show_table(table: Table) -> None:
     if on_terminal():
         if table.title:
             show_title(table.title)
-        _print(_rich_table(table))
-        if table.all_notes:
-            show_notes(*table.all_notes)
+        shown, hidden = _fit(table)
+        _print(_rich_table(shown))
+        notes = [f"too wide for this terminal, in other formats: {', '.join(hidden)}"]
+        notes = [*filter(None, [table.caption]), *table.all_notes, *(notes if hidden else [])]
+        if notes:
+            show_notes(*notes)
         for other in table.below:
             typer.echo()
             show_table(other)
@@ -56,8 +69,74 @@ def show_table(table: Table) -> None:
         show_signatures(table.signatures)
 
 
+def _fit(table: Table) -> tuple[Table, list[str]]:
+    """Return the table without details that do not fit, and the titles of those."""
+    from rich.console import Console
+
+    if sum(_measure_columns(table)) + len(GAP) * (len(table.columns) - 1) <= Console().width:
+        return table, []
+    kept = [column for column in table.columns if not column.detail]
+    hidden = [column.title for column in table.columns if column.detail]
+    return replace(table, columns=kept), hidden
+
+
+def _measure_columns(table: Table) -> list[int]:
+    """Return the widths of the columns without line breaks."""
+    lines = zip(table.header, *table.plain_cells, strict=True)
+    return [max(measure_width(show_controls(one_line(cell))) for cell in cells) for cells in lines]
+
+
+def _wrap_columns(columns: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Break lines of the widest columns, at blanks and signs, until they fit or cannot be broken.
+
+    Columns of text come first, numbers last.
+
+    Args:
+        columns: title and cells of each column.
+        width: width of all columns together.
+    """
+    widths = [max(map(measure_width, cells)) for cells in columns]
+    least = [
+        max(measure_width(part) for cell in cells for part in _split_parts(cell))
+        for cells in columns
+    ]
+    while sum(widths) > width:
+        places = [place for place, own in enumerate(widths) if own > least[place]]
+        if not places:
+            break
+        texts = [place for place in places if not all(map(_NUMBER.fullmatch, columns[place][1:]))]
+        widths[max(texts or places, key=widths.__getitem__)] -= 1
+    return [
+        [_wrap(cell, own) for cell in cells] for cells, own in zip(columns, widths, strict=True)
+    ]
+
+
+_PART = re.compile(r"[^\s_\-:,/|]*[\s_\-:,/|]+|[^\s_\-:,/|]+")
+"""A word with the signs and blanks after which a line may end."""
+_NUMBER = re.compile(r"[<>=+\-±\[\]().,%\d\s]+")
+
+
+def _split_parts(cell: str) -> list[str]:
+    parts = cell.split() if _NUMBER.fullmatch(cell) else _PART.findall(cell)
+    return parts or [cell]
+
+
+def _wrap(cell: str, width: int) -> str:
+    if measure_width(cell) <= width:
+        return cell
+    lines = [""]
+    for part in _split_parts(cell):
+        blank = " " if _NUMBER.fullmatch(cell) and lines[-1] else ""
+        if lines[-1] and measure_width(lines[-1] + blank + part.rstrip()) > width:
+            lines.append(part)
+        else:
+            lines[-1] += blank + part
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def _rich_table(table: Table) -> Any:
     from rich import box
+    from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -68,15 +147,23 @@ def _rich_table(table: Table) -> Any:
         padding=(0, 1, 0, 0),
         header_style="bold",
     )
-    for place, (name, left) in enumerate(zip(table.header, table.aligned_left, strict=True)):
+    lines = [table.header, *table.plain_cells]
+    cells = [[show_controls(one_line(line[n])) for line in lines] for n in range(len(lines[0]))]
+    gaps = len(GAP) * (len(cells) - 1)
+    wrapped = _wrap_columns(cells, Console().width - gaps)
+    header, *rows = zip(*wrapped, strict=True)
+    for place, (name, left) in enumerate(zip(header, table.aligned_left, strict=True)):
         grid.add_column(
             Text(name),
             justify="left" if left else "right",
             style="cyan" if place == 0 else "",
             overflow="fold",  # a narrow terminal must not swallow digits
         )
-    for row in table.cells:
-        grid.add_row(*(Text(show_controls(one_line(cell))) for cell in row))
+    for values, row in zip(table.rows, rows, strict=True):
+        marks = [column.bold is not None and column.bold(values) for column in table.columns]
+        grid.add_row(
+            *(Text(cell, "bold" if mark else "") for cell, mark in zip(row, marks, strict=True))
+        )
     return grid
 
 

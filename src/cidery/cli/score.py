@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,11 +19,15 @@ if TYPE_CHECKING:
 
 app = parsing.new_app()
 
+DURATIONS = (0.05, 0.05, 0.8, 0.1)
+"""Relative durations of reading references and captions, scoring and resampling."""
+
 
 @app.command(
     epilog=parsing.examples(
         "cidery score results.json references.json",
         "cidery score results.json references.json -m cider-d -m bleu --format json",
+        "cidery score results.json references.json --preset coco --format latex",
         "cidery score results.json dataset_coco.json --split test --captions each.csv",
         "cidery score outputs.jsonl outputs.jsonl --caption-field prediction",
         "cidery score results.json references.json -m rouge-l:beta=1 --faithful paper",
@@ -74,8 +79,15 @@ def score(
     ] = False,
     resamples: options.Resamples = options.RESAMPLES,
     seed: options.Seed = 0,
+    percent: options.Percent = None,
+    digits: options.Digits = None,
 ) -> None:
-    """Score captions against reference captions."""
+    """Score captions against reference captions.
+
+    Markdown and LaTeX of a --preset have the row of a paper's table: a column for each metric,
+    scores times 100.
+    """
+    layout = _Layout.choose(format, results, pipeline.preset, percent, digits)
     if confidence is None and format == "table":
         confidence = 0.95
     if no_intervals:
@@ -90,9 +102,11 @@ def score(
                 "--split": inputs.split,
                 "--plot": plot,
                 "--slices": separate,
+                "--strict": inputs.strict or None,
+                "--clean": inputs.clean,
             }
         )
-        _score_stream(results, references, pipeline, inputs, engine, captions, sampling, format)
+        _score_stream(results, references, pipeline, inputs, engine, captions, sampling, layout)
         return
     engine.refuse()
     import cidery
@@ -102,7 +116,7 @@ def score(
     if captions:
         parsing.check_output(captions, results, references, option="--captions")
         check_rows_file(captions)
-    with progress(4, results, references) as step:
+    with progress(DURATIONS, results, references) as step:
         read = inputs.read(step, references, {results: results})
         step("scoring")
         table = cidery.score(
@@ -126,8 +140,8 @@ def score(
             save_figures(figure, plot)
     if captions:
         write_rows(captions, table.to_columns())
-    images = "1 image" if table.image_count == 1 else f"{table.image_count} images"
-    shown.show(format, f"{results}: {images} scored against {references}")
+    images = parsing.count_captions(table.image_count, len(table.ids))
+    shown.show(layout, f"{results}: {images} scored against {references}")
 
 
 def _score_stream(
@@ -138,14 +152,35 @@ def _score_stream(
     engine: options.EngineOptions,
     captions: str | None,
     sampling: tuple[float, int, int] | None,
-    format: str,
+    layout: _Layout,
 ) -> None:
     with resumable(), progress(4, results, references) as step:
         step("reading captions")
         found = engine.score(results, references, pipeline, inputs, captions)
         shown = _Shown.draw(found.table, *sampling) if sampling else _Shown(found.table)
     images = f"{found.table.image_count:,} images"
-    shown.show(format, f"{results}: {images} scored against {references}")
+    shown.show(layout, f"{results}: {images} scored against {references}")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Format and layout of the output."""
+
+    format: str
+    name: str
+    """Name of the system."""
+    for_paper: bool
+    """A row with a column for each metric."""
+    percent: bool
+    digits: int | None
+
+    @classmethod
+    def choose(
+        cls, format: str, results: str, preset: str | None, percent: bool | None, digits: int | None
+    ) -> _Layout:
+        for_paper = preset is not None and format in options.PRINT_FORMATS
+        name = Path(results).name.partition(".")[0]
+        return cls(format, name, for_paper, for_paper if percent is None else percent, digits)
 
 
 @dataclass(frozen=True)
@@ -163,11 +198,13 @@ class _Shown:
         found = table.slices.intervals(confidence, seed, resamples)
         return cls(table, found[table.slices.whole_name], found)
 
-    def show(self, format: str, title: str) -> None:
-        found = self.table
-        if found.slices is None:
-            table = found.table(intervals=self.intervals)
+    def show(self, layout: _Layout, title: str) -> None:
+        found, digits, percent = self.table, layout.digits, layout.percent
+        if found.slices is not None:
+            table = found.slices.table(digits, self.by_slice, percent=percent)
+        elif layout.for_paper and found.by_segmenter is None:
+            table = found.paper_table(layout.name, digits, self.intervals, percent=percent)
         else:
-            table = found.slices.table(intervals=self.by_slice)
+            table = found.table(digits, self.intervals, percent=percent)
         content = found.to_dict(self.intervals, self.by_slice)
-        show_result(table, format, title=title, content=content)
+        show_result(table, layout.format, title=title, content=content)

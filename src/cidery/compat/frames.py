@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from cidery.corpus import Notice, issue_notices
 from cidery.errors import InputError, SettingError
+from cidery.files.list_cells import split_cells
+from cidery.files.sources import Source
 from cidery.metrics import MetricsLike
 from cidery.scoring.evaluation import score
 from cidery.scoring.pipeline import FrequenciesLike
@@ -50,7 +53,7 @@ def score_frame(
     if isinstance(references, str):
         # Each row brings its references, so each is an image of its own.
         ids: list[Any] = list(range(len(captions)))
-        groups: Any = dict(enumerate(map(_as_list, _column(frame, references))))
+        groups: Any = dict(enumerate(map(_as_list, _split(_column(frame, references), references))))
     else:
         ids = _column(frame, image)
         groups = _group(references, image, caption)
@@ -100,6 +103,17 @@ def _column(frame: Any, name: str) -> list[Any]:
         raise InputError(f"the frame has no column {name!r}; it has {', '.join(_columns(frame))}")
     values: list[Any] = frame[name].to_list()
     return values
+
+
+def _split(values: list[Any], name: str) -> list[Any]:
+    """Return a column with lists in place of lists in text, which `read_csv` of pandas returns."""
+    found = split_cells(values, name, Source("the frame", "row"))
+    if found is None:
+        return values
+    lists, form = found
+    message = f"the frame: the column {name!r} has {form}, read as lists"
+    issue_notices([Notice("list-text", message, len(lists), str(values[0])[:200])])
+    return lists
 
 
 def _as_list(references: Any) -> Sequence[str]:

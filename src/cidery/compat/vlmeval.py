@@ -9,7 +9,6 @@ vlmeval.evaluate("outputs/model/model_COCO_VAL.tsv")
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import csv
 import json
@@ -21,7 +20,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cidery.errors import FormatError, MissingExtraError
+from cidery.errors import FormatError
+from cidery.files.containers import read_xlsx
+from cidery.files.list_cells import parse_list
+from cidery.files.sources import Source
 from cidery.metrics import get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.pipeline import FrequenciesLike
@@ -135,7 +137,7 @@ def evaluate(eval_file: str | os.PathLike[str], **settings: Any) -> dict[str, An
     """Score a file of predictions that VLMEvalKit wrote for a caption data set.
 
     It has the columns `prediction` and `answer`, a list of references; TSV, CSV and JSON are read
-    as they are, Excel by pandas. Settings are those of `CaptionScorer`.
+    as they are, Excel (`.xlsx`) by openpyxl (extra `excel`). Settings are those of `CaptionScorer`.
     """
     path = Path(eval_file)
     predictions, references = {}, {}
@@ -143,9 +145,8 @@ def evaluate(eval_file: str | os.PathLike[str], **settings: Any) -> dict[str, An
         try:
             predictions[str(number)] = [str(row["prediction"])]
             answer = row["answer"]
-            references[str(number)] = (
-                list(ast.literal_eval(answer)) if isinstance(answer, str) else list(answer)
-            )
+            listed: Any = parse_list(answer) if isinstance(answer, str) else answer
+            references[str(number)] = list(listed)
         except (KeyError, ValueError, SyntaxError, TypeError):
             raise FormatError(
                 f"{path}, row {number}: expected a prediction and an answer that is a list of "
@@ -160,15 +161,8 @@ def _read_rows(path: Path) -> list[Mapping[str, Any]]:
     if path.suffix == ".json":
         content: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
         return content
-    if path.suffix in (".xlsx", ".xls"):
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtraError.to(
-                "read Excel files", package="pandas", extra="pandas"
-            ) from None
-        rows: list[Mapping[str, Any]] = pandas.read_excel(path).to_dict("records")
-        return rows
+    if path.suffix == ".xlsx":
+        return list(read_xlsx(path.read_bytes(), Source(str(path), "row")))
     csv.field_size_limit(sys.maxsize)  # a row may hold a picture
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))

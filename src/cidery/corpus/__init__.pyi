@@ -15,6 +15,7 @@ from .ids import check_ids as check_ids
 from .ids import index_ids as index_ids
 from .ids import match_ids as match_ids
 from .ids import spell_integers as spell_integers
+from .ids import translate_ids as translate_ids
 from .inputs import Runs as Runs
 from .inputs import SystemCaptions as SystemCaptions
 from .inputs import check_captions as check_captions
@@ -27,6 +28,11 @@ from .length_mismatch import LengthGap as LengthGap
 from .length_mismatch import find_length_mismatch as find_length_mismatch
 from .length_mismatch import may_have_length_gap as may_have_length_gap
 from .length_mismatch import measure_length_gap as measure_length_gap
+from .notices import Notice as Notice
+from .notices import ReadCandidates as ReadCandidates
+from .notices import ReadReferences as ReadReferences
+from .notices import get_notices as get_notices
+from .notices import issue_notices as issue_notices
 from .slices import ALL as ALL
 from .slices import GROUPINGS as GROUPINGS
 from .slices import MAX_SLICES as MAX_SLICES
@@ -37,3 +43,6 @@ from .slices import group_images as group_images
 from .slices import is_grouping as is_grouping
 from .slices import match_slices as match_slices
 from .slices import read_slice_names as read_slice_names
+from .suspicious import find_suspicious as find_suspicious
+from .suspicious import inspect_candidates as inspect_candidates
+from .suspicious import inspect_references as inspect_references

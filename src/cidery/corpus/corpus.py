@@ -6,14 +6,14 @@ every row has an image.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.ids import ImageId, match_ids
+from cidery.corpus.ids import ImageId, match_ids, translate_ids
 from cidery.corpus.inputs import (
     Candidates,
     References,
@@ -23,8 +23,9 @@ from cidery.corpus.inputs import (
     list_candidates,
 )
 from cidery.corpus.mismatches import Sides
+from cidery.corpus.notices import Notice, get_notices
 from cidery.errors import InputError, SettingError
-from cidery.text import ScannedCaptions
+from cidery.text import ScannedCaptions, check_debris_kinds, clean_captions
 
 if TYPE_CHECKING:  # it takes as long to import as the rest of this module
     from numpy.typing import NDArray
@@ -59,6 +60,10 @@ class Corpus:
     """int64[rows], read-only: indexes into `images`."""
     candidate_ids: list[ImageId]
     """The id of each row, in the type that the candidates used."""
+    notices: tuple[Notice, ...] = ()
+    """Notices about how the captions were read and matched, and about those that look wrong."""
+    clean: tuple[str, ...] = ()
+    """Kinds of debris that were removed from the captions."""
 
     @classmethod
     def build(
@@ -73,8 +78,8 @@ class Corpus:
         """Match candidates to references and check both.
 
         Lists match by position, everything else by id. Ids match exactly; where one side has only
-        integers and the other only strings that spell integers, 391895 matches "391895" (but not
-        "0391895").
+        integers and the other only strings that spell integers, 391895 matches "391895". Where
+        these leave images unmatched, ids match as `translate_ids` describes, which is a notice.
 
         Args:
             candidates: id -> caption, id -> captions, a list of captions, a list of lists of
@@ -97,19 +102,24 @@ class Corpus:
         if missing == "error":
             sides.check_references(images, groups)
 
+        notices = [*get_notices(references), *get_notices(candidates)]
         places = match_ids(ids, images)
         complete = places.min() >= 0 and np.bincount(places, minlength=len(images)).all()
+        if not complete and (translated := translate_ids(ids, images)) is not None:
+            notices.append(sides.describe_translated(ids, translated))
+            places, complete = match_ids(translated, images), True
         if missing == "error" and not complete:
             raise sides.mismatch(ids, images, places)
         if not complete or not all(groups):
+            given = ids, images
             images, groups, ids, rows, places = _drop_unmatched(images, groups, ids, rows, places)
             if not images:
-                raise sides.nothing_left()
+                raise sides.nothing_left(*given)
 
         flat, offsets = _flatten(images, groups, references_name)
         scanned = check_captions(rows, ids, candidates_name)
         places.setflags(write=False)
-        return cls(tuple(images), flat, offsets, scanned, places, ids)
+        return cls(tuple(images), flat, offsets, scanned, places, ids, tuple(notices))
 
     @classmethod
     def from_references(
@@ -141,6 +151,49 @@ class Corpus:
             ScannedCaptions(self.candidates[i] for i in rows),
             places,
             [self.candidate_ids[i] for i in rows],
+            self.notices,
+            self.clean,
+        )
+
+    def reference_images(self) -> NDArray[np.int64]:
+        """Return int64[references]: the index into `images` of each reference."""
+        return np.repeat(np.arange(len(self.images)), np.diff(self.reference_offsets))
+
+    def without_debris(self, kinds: Iterable[str], references_name: str, name: str) -> Corpus:
+        """Return the corpus with captions from which kinds of debris are removed.
+
+        Args:
+            kinds: kinds of `cidery.text.KINDS`.
+            references_name: name of the references in notices.
+            name: name of the candidates in notices.
+        """
+        kinds = check_debris_kinds(kinds)
+        if not kinds:
+            return self
+        notices = list(self.notices)
+        cleaned = []
+        for captions, of in ((self.references, references_name), (self.candidates, name)):
+            found = ScannedCaptions(clean_captions(captions, kinds))
+            pairs = [(a, b) for a, b in zip(captions, found, strict=True) if a != b]
+            if pairs:
+                before, after = pairs[0]
+                notices.append(
+                    Notice(
+                        "clean",
+                        f"{of}: {len(pairs):,} of {len(captions):,} captions were cleaned, such as "
+                        f"{before[:80]!r} to {after[:80]!r}",
+                        len(pairs),
+                        before,
+                    )
+                )
+            cleaned.append(found)
+        references, candidates = cleaned
+        return replace(
+            self,
+            references=references,
+            candidates=candidates,
+            notices=tuple(notices),
+            clean=tuple(sorted({*self.clean, *kinds})),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -62,6 +62,62 @@ def index_ids(images: Sequence[ImageId]) -> dict[ImageId, int]:
                 if str(number) == image:
                     places[number] = place
     return places
+
+
+def translate_ids(
+    ids: Sequence[ImageId], images: Sequence[ImageId], *, complete: bool = True
+) -> list[ImageId] | None:
+    """Return the image of each id where ids are written in different ways; None without a match.
+
+    Ids are compared without folders and suffixes, then by the number at their end, without zeros
+    before it, if one side has only numbers. The match must be one to one and complete: every image
+    has an id, unless `complete` is False.
+
+    ```python
+    translate_ids(["COCO_val2014_000000391895.jpg"], [391895])   # [391895]
+    ```
+    """
+    distinct = set(ids)
+    if len(distinct) != len(images) and (complete or len(distinct) > len(images)):
+        return None
+    for write in (_write_stem, _write_number):
+        found = {write(image): image for image in images}
+        written = {image: write(image) for image in distinct}
+        one_to_one = len(found) == len(images) and len(set(written.values())) == len(distinct)
+        if None in found or not one_to_one or not set(written.values()) <= set(found):
+            continue
+        if write is _write_stem or _are_numbers(images) or _are_numbers(distinct):
+            return [found[written[image]] for image in ids]
+    return None
+
+
+def count_translatable(ids: Sequence[ImageId], images: Sequence[ImageId]) -> int:
+    """Return the number of ids that end with the number of an image."""
+    numbers = {_write_number(image) for image in images} - {None}
+    return sum(_write_number(image) in numbers for image in set(ids))
+
+
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
+_LAST_NUMBER = re.compile(r"[^0-9.]([0-9]{1,18})\Z")
+
+
+def _write_stem(image: ImageId) -> str:
+    """Return an id without folders and suffix."""
+    return _SUFFIX.sub("", re.split(r"[/\\]", str(image))[-1])
+
+
+def _write_number(image: ImageId) -> str | None:
+    """Return the number at the end of an id; None without one."""
+    stem = _write_stem(image).strip()
+    if _INTEGER.fullmatch(stem):
+        return str(int(stem)) if len(stem) < 20 else None
+    found = _LAST_NUMBER.search(stem)
+    return str(int(found[1])) if found else None
+
+
+def _are_numbers(ids: Iterable[ImageId]) -> bool:
+    """Return True for ids that are numbers, without folders and suffixes."""
+    return all(_INTEGER.fullmatch(_write_stem(image).strip()) for image in ids)
 
 
 def _index_exactly(images: Sequence[ImageId]) -> dict[ImageId, int]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus.ids import ImageId, count_translatable
 from cidery.corpus.inputs import are_rows
+from cidery.corpus.notices import Notice
 from cidery.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -73,14 +74,38 @@ class Sides:
         return MismatchError(
             f"no ids match: {self.candidates} have {_describe(ids)}, {self.references} have "
             f"{_describe(images)}; use the same ids on both sides"
+            f"{_hint_at_numbers(ids, images)}"
         )
 
-    def nothing_left(self) -> MismatchError:
+    def describe_translated(self, ids: list[ImageId], images: list[ImageId]) -> Notice:
+        """Return the notice about ids that match though they are written differently."""
+        pairs = dict(zip(ids, images, strict=True))
+        written, image = next(pair for pair in pairs.items() if str(pair[0]) != str(pair[1]))
+        return Notice(
+            "ids",
+            f"{self.candidates}: all {len(pairs):,} ids match those of {self.references} one to "
+            f"one, written differently: {written!r} is {image!r}",
+            len(pairs),
+            str(written),
+        )
+
+    def nothing_left(self, ids: list[ImageId], images: list[ImageId]) -> MismatchError:
         """Return the error for a corpus without matching images."""
         return MismatchError(
             f"nothing to score: no image has both candidates ({self.candidates}) and references "
-            f"({self.references})"
+            f"({self.references}){_hint_at_numbers(ids, images)}"
         )
+
+
+def _hint_at_numbers(ids: list[ImageId], images: list[ImageId]) -> str:
+    """Return the hint for ids that would match by their numbers, though not all."""
+    count = count_translatable(ids, images)
+    if not count:
+        return ""
+    return (
+        f" ({count:,} of {len(set(ids)):,} would match by the number at their end, which is only "
+        "done where all match and are one to one)"
+    )
 
 
 def _count(images: list[ImageId], total: int, what: str) -> str:

@@ -168,6 +168,8 @@ def _check_unmatched(plan: Plan, found: Sequence[Mapping[str, Any]]) -> None:
             parts.append(f"{count} images have {problem}: {listed}{more} ({name})")
     if parts:
         advice = 'pass missing="skip" (--missing skip) to leave them out'
+        if len(parts) > 1:
+            advice += "; streams compare ids exactly, without --stream they match by number too"
         raise MismatchError("; ".join((*parts, advice)))
 
 

@@ -207,6 +207,7 @@ def check_ids(candidates: InputSummary, references: InputSummary) -> None:
         raise MismatchError(
             f"no ids match: those of {candidates.input.source} are {_name(candidates)}, those of "
             f"{references.input.source} are {_name(references)}; use the same ids on both sides"
+            "; streams compare ids exactly, without --stream they match by number too"
         )
 
 

@@ -7,6 +7,7 @@ Scores are bit-identical to those of `score`: sums are exact, whatever the parti
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -47,6 +48,7 @@ from cidery.files import Side, import_pyarrow
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
+from cidery.runtime import split_progress
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.scoring.scorer import pool_counted, sum_images
@@ -57,6 +59,8 @@ from cidery.text import scan_captions
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+DURATIONS = (2.0, 2.0, 1.0, 5.0)
+"""Relative durations of reading, counting, merging and scoring, for progress."""
 MIN_COUNT = 2
 """N-grams of fewer images are not stored: their weight, log max(1, df), is that of unseen ones."""
 
@@ -321,7 +325,9 @@ def _run(
     missing: Missing,
     output: Path | None,
 ) -> StreamResult:
-    plan, sides = plan.split(engine)
+    parts = split_progress(DURATIONS)
+    with next(parts):
+        plan, sides = plan.split(engine)
     check_ids(sides["candidates"], sides["references"])
     orders: dict[str | None, int] = {}
     if pipeline.frequencies == "references":
@@ -330,7 +336,8 @@ def _run(
             if needed is not None:
                 orders[needed.stemmer] = max(needed.order, orders.get(needed.stemmer, 1))
     shards = max(1, -(-sides["references"].captions // SHARD_CAPTIONS))
-    summary, counts = scan_partitions(plan, engine, orders, pipeline.tokenizer, missing, shards)
+    with next(parts):
+        summary, counts = scan_partitions(plan, engine, orders, pipeline.tokenizer, missing, shards)
     # Captions are checked by those of one partition.
     first = read_partition(plan.splits, summary.partitions[0])
     sample = Corpus(
@@ -344,14 +351,15 @@ def _run(
     names = [found.source for found in plan.inputs]
     pipeline.check({names[0]: sample}, names[1], summary.images)
     files = {stemmer: plan.folder / f"{stemmer or 'words'}.df" for stemmer in orders}
-    for stemmer, file in files.items():
-        if not file.exists():
-            found = merge_counts(
-                counts, summary, engine, stemmer, min_count=MIN_COUNT, name="stream"
-            )
-            found.save(file)
-            del found
-            _remove_counts(plan.folder / "count", stemmer)
+    with next(parts):
+        for stemmer, file in files.items():
+            if not file.exists():
+                found = merge_counts(
+                    counts, summary, engine, stemmer, min_count=MIN_COUNT, name="stream"
+                )
+                found.save(file)
+                del found
+                _remove_counts(plan.folder / "count", stemmer)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     tasks = [
@@ -368,7 +376,8 @@ def _run(
         for number in summary.partitions
     ]
     progress = StepProgress("scoring", "captions", int)
-    scored = sum(progress.track(engine.map(score_partition, tasks), len(tasks)))
+    with next(parts):
+        scored = sum(progress.track(engine.map(score_partition, tasks), len(tasks)))
     table = _pool(tasks, summary, pipeline)
     written = [task.rows_file for task in tasks if task.rows_file is not None]
     for temporary in [] if output is None else output.glob(".part-*.part"):
@@ -418,6 +427,7 @@ def _pool(tasks: list[ScoreTask], summary: PartitionSummary, pipeline: Pipeline)
                 drawn[sources[label]],
                 partial(pool_counted, metric),
                 lower_is_better=metric.lower_is_better,
+                has_range=all(map(math.isfinite, metric.range)),
             )
             for label, metric in pipeline.metrics.items()
         },

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from cidery.corpus import ImageId, Rows
+from cidery.corpus import ImageId, Notice, ReadCandidates, ReadReferences, issue_notices
 from cidery.errors import SettingError
 from cidery.files.containers import (
     FORMATS,
@@ -22,11 +22,13 @@ from cidery.files.containers import (
     parse_json,
     parse_json_lines,
     read_arrow,
+    read_xlsx,
     recognize,
     recognize_json,
     unwrap_records,
 )
 from cidery.files.fields import (
+    ID_FIELDS,
     OPTIONS,
     Chosen,
     Fields,
@@ -37,6 +39,8 @@ from cidery.files.fields import (
     may_be_captions,
     spell_fields,
 )
+from cidery.files.harness_logs import find_wrapped, read_log_document, read_log_records
+from cidery.files.list_cells import split_cells
 from cidery.files.plugin_formats import has_format, read_plugin_format
 from cidery.files.sources import (
     Readable,
@@ -59,8 +63,11 @@ def read_references(
     split: str | None = None,
     caption_field: str | None = None,
     id_field: str | None = None,
-) -> dict[ImageId, list[str]]:
+) -> ReadReferences:
     """Read references in any format, in the order of their images.
+
+    The result is a dict, `{id: [caption, …]}`, whose `notices` say how the file was read where that
+    is worth knowing; they are issued as `InputNote` warnings too.
 
     Args:
         source: A path (`-` is standard input), bytes or an open file; plain or gzipped.
@@ -80,14 +87,17 @@ def read_references(
     """
     reader = Reader("references", split, Chosen(id_field, caption_field))
     references: defaultdict[ImageId, list[str]] = defaultdict(list)
+    # Files with a record per candidate repeat the image's references in each.
     with collector_paused():
         for image, captions in reader.read(source, name, format):
             if isinstance(captions, str):
                 references[image].append(captions)
-            # Files with a record per candidate repeat the image's references in each.
             elif captions != references[image]:
                 references[image].extend(captions)
-    return dict(references)
+    found = ReadReferences(references)
+    found.notices = tuple(reader.notices)
+    issue_notices(found.notices)
+    return found
 
 
 def read_candidates(
@@ -98,10 +108,11 @@ def read_candidates(
     split: str | None = None,
     caption_field: str | None = None,
     id_field: str | None = None,
-) -> Rows:
+) -> ReadCandidates:
     """Read candidates in any format, one `(id, caption)` per caption, in the order of the file.
 
-    The arguments are those of `read_references`; `caption_field` is the field of the candidates.
+    The result is a list with `notices`, as that of `read_references`. The arguments are the same;
+    `caption_field` is the field of the candidates.
 
     ```python
     read_candidates("outputs.jsonl", caption_field="prediction")
@@ -111,12 +122,16 @@ def read_candidates(
     with collector_paused():
         entries = reader.read(source, name, format)
         if all(type(captions) is str for _, captions in entries):
-            return entries  # type: ignore[return-value]  # just checked
-        return [
-            (image, caption)
-            for image, captions in entries
-            for caption in ([captions] if isinstance(captions, str) else captions)
-        ]
+            found = ReadCandidates(entries)  # type: ignore[arg-type]  # just checked
+        else:
+            found = ReadCandidates(
+                (image, caption)
+                for image, captions in entries
+                for caption in ([captions] if isinstance(captions, str) else captions)
+            )
+    found.notices = tuple(reader.notices)
+    issue_notices(found.notices)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +141,10 @@ class Reader:
     side: Side
     split: str | None
     chosen: Chosen
+    in_chunks: bool = False
+    """True for chunks of a stream, which cannot be read by the content of all records."""
+    notices: list[Notice] = field(default_factory=list)
+    """Notices about the reading, in its order."""
 
     def read(self, given: Readable, name: str | None, format: Format | str | None) -> _Entries:
         """Return ids and captions of a file."""
@@ -140,6 +159,8 @@ class Reader:
             return self.pick(read_arrow(content, container, self._columns(rows), rows), rows)
         if container not in ("json", *FORMATS):
             return self.pick(read_plugin_format(container, content, name), source)
+        if container == "xlsx":
+            return self.pick(read_xlsx(content, rows), rows)
         text = decode(content, source)
         if container in ("csv", "tsv"):
             return self.pick(parse_csv(text, "\t" if container == "tsv" else None, rows), rows)
@@ -147,12 +168,44 @@ class Reader:
             return self.pick(parse_json_lines(text, source), source)
         document = parse_json(text, source)
         shape = container
-        if container == "json":
+        if container in ("json", "results"):
+            document, shape = self._unwrap(document, shape, source)
+        if shape == "json":
             named = (self.chosen.id, self.chosen.captions)
             shape = recognize_json(document, named, source)
         if shape == "mapping":
             return self._pick_by_id(document, source)
         return self.pick(unwrap_records(document, shape, source), source)
+
+    def _unwrap(self, document: Any, shape: str, source: Source) -> tuple[Any, str]:
+        """Return what has the captions in a harness's log or under a key such as `results`."""
+        if isinstance(document, dict) and (log := read_log_document(document)) is not None:
+            records, harness = log
+            self._note_log(harness, len(records), source)
+            return records, "results"
+        named = {self.chosen.id, self.chosen.captions} - {None}
+        if not isinstance(document, dict) or not document.keys().isdisjoint({*ID_FIELDS, *named}):
+            return document, shape
+        if isinstance(document.get("annotations"), list):
+            return document, shape
+        key = find_wrapped(document, self.side, [*ID_FIELDS, *filter(None, [self.chosen.id])])
+        if key is None:
+            return document, shape
+        value = document[key]
+        others = ", ".join(map(repr, [name for name in document if name != key][:5])) or "nothing"
+        message = f"{source.name}: the {self.side} are under {key!r}; beside it: {others}"
+        self.notices.append(Notice("wrapped", message, len(value), key))
+        return value, "results" if isinstance(value, list) else "json"
+
+    def _note_log(self, harness: str, count: int, source: Source) -> None:
+        if self.in_chunks:
+            source.fail(
+                f"this is a log of {harness}, which is not streamed; score it without --stream"
+            )
+        message = (
+            f"{source.name}: the {self.side} are those of a log of {harness}, {count:,} samples"
+        )
+        self.notices.append(Notice("log", message, count, harness))
 
     def _columns(self, source: Source) -> Any:
         """Return the function that chooses the columns of a table."""
@@ -173,6 +226,10 @@ class Reader:
                 f"expected an object with an id and captions, not {shorten(records[index])}",
                 index=index,
             )
+        named = {self.chosen.id, self.chosen.captions} - {None}
+        if named.isdisjoint(records[0]) and (log := read_log_records(records)) is not None:
+            records, harness = log
+            self._note_log(harness, len(records), source)
         present = {name: may_be_captions(value) for name, value in records[0].items()}
         fields = find_fields(present, self.side, self.chosen, source)
         ids = _check_ids(_values(records, fields.id, source), source)
@@ -181,7 +238,7 @@ class Reader:
             cells = [[record.get(field) for field in fields.captions] for record in records]
             values = [[cell for cell in row if cell not in (None, "")] for row in cells]
         else:
-            values = _values(records, fields.captions[0], source)
+            values = self._split(_values(records, fields.captions[0], source), fields, source)
         self._check_rivals(records, fields, source)
         entries = list(zip(ids, _texts(values, source), strict=True))
         if self.split is None:
@@ -193,6 +250,24 @@ class Reader:
             for entry, record in zip(entries, records, strict=True)
             if record["split"] in wanted
         ]
+
+    def _split(self, values: list[Any], fields: Fields, source: Source) -> list[Any]:
+        """Return the values of the captions' field, with lists in place of lists in text."""
+        field = fields.captions[0]
+        found = split_cells(values, field, source)
+        if found is None:
+            return values
+        lists, form = found
+        if self.in_chunks:
+            source.fail(
+                f"the field {field!r} has {form}, which are not streamed; write real lists, or "
+                "score the file without --stream"
+            )
+        sizes = {len(value) for value in lists if isinstance(value, list)}
+        each = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else str(min(sizes, default=0))
+        message = f"{source.name}: the column {field!r} has {form}: {each} {self.side} per row"
+        self.notices.append(Notice("list-text", message, len(lists), str(values[0])[:200]))
+        return lists
 
     def _check_rivals(self, records: list[dict[str, Any]], fields: Fields, source: Source) -> None:
         """Raise a FormatError for fields of later records that may contain the captions."""

@@ -23,6 +23,7 @@ from cidery.errors import FormatError, InputError, MissingExtraError
 from cidery.files.caption_files import Reader
 from cidery.files.containers import check_texts, describe_columns, import_pyarrow
 from cidery.files.fields import Chosen, Fields, Side, find_fields
+from cidery.files.list_cells import JOINED
 from cidery.files.sources import Source, decode, read_json_lines
 from cidery.runtime import available_memory
 
@@ -418,6 +419,8 @@ def _convert_columns(
         if pa.types.is_uint64(ids.type) and side == "candidates":
             _check_sizes(ids.to_pylist(), rows)
         kind = "int" if integer_ids else "str" if _is_text(ids.type) else None
+        if _is_text(texts.type) and _may_be_lists(texts):
+            kind = None  # the reader of rows fails if they are
         if kind and _is_text(texts.type):
             count = len(texts)
             ends = pa.array(np.arange(count + 1, dtype=np.int32))
@@ -429,13 +432,21 @@ def _convert_columns(
             if not lists.flatten().null_count:
                 listed = pa.array(np.ones(len(texts), bool))
                 return CaptionColumns(ids.cast(pa.string()), lists, listed, kind, numbers)
-    entries = Reader(side, None, chosen).pick(table.to_pylist(), rows)
+    entries = Reader(side, None, chosen, in_chunks=True).pick(table.to_pylist(), rows)
     return _make_captions(entries, numbers.to_pylist(), rows, side)
 
 
 def _is_text(kind: Any) -> bool:
     pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _may_be_lists(texts: Any) -> bool:
+    """Return True if captions may be lists in text, which the reader of rows refuses."""
+    compute = import_pyarrow("pyarrow.compute", "read Parquet and Arrow files")
+    if len(texts) and str(texts[0])[:1] in ("[", "("):
+        return True
+    return bool(compute.any(compute.match_substring(texts, JOINED)).as_py())
 
 
 def _is_list(kind: Any) -> bool:
@@ -465,7 +476,9 @@ def _read_block(
         return None
     numbers = [number for number, _ in numbered]
     lines = _Lines(source.name, "line", 0, tuple(numbers))
-    entries = Reader(side, None, chosen).pick([record for _, record in numbered], lines)
+    entries = Reader(side, None, chosen, in_chunks=True).pick(
+        [record for _, record in numbered], lines
+    )
     return _make_captions(entries, numbers, lines, side, kind)
 
 

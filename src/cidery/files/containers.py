@@ -18,7 +18,7 @@ from cidery.files.plugin_formats import has_format
 from cidery.files.sources import Source, read_json_lines
 
 Format: TypeAlias = Literal[
-    "coco", "results", "karpathy", "mapping", "jsonl", "csv", "tsv", "parquet", "arrow"
+    "coco", "results", "karpathy", "mapping", "jsonl", "csv", "tsv", "parquet", "arrow", "xlsx"
 ]
 """Name of a file format."""
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -26,7 +26,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 UNDERSTOOD = (
     "supported are COCO annotations ({'annotations': [{'image_id', 'caption'}]}), COCO results "
     "([{'image_id', 'caption'}]), Karpathy datasets ({'images': [{'cocoid', 'sentences'}]}), "
-    "{id: caption} and {id: [captions]}, JSON lines, CSV, TSV, Parquet and Arrow"
+    "{id: caption} and {id: [captions]}, JSON lines, CSV, TSV, Excel (.xlsx), Parquet and Arrow"
 )
 _SUFFIXES: dict[str, str] = {
     ".json": "json",
@@ -45,6 +45,8 @@ def recognize(content: bytes, file: str, id_field: str | None, source: Source) -
     if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     suffix = PurePath(file.removesuffix(".gz")).suffix.lower()
+    if content.startswith(b"PK\x03\x04") and not has_format(suffix.removeprefix(".")):
+        return "xlsx"
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
     if has_format(suffix.removeprefix(".")):
@@ -120,10 +122,13 @@ def parse_csv(text: str, delimiter: str | None, source: Source) -> list[dict[str
     delimiter = delimiter or max(",\t;", key=header.count)
     # Strict, so that a stray quote is an error here and does not swallow the lines up to the next.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    limit = csv.field_size_limit(max(len(text), 131072))  # a cell may have a picture in base64
     try:
         rows = list(filter(None, reader))
     except csv.Error as error:
         source.fail(f"line {reader.line_num}: {error}; double the quotes inside a quoted caption")
+    finally:
+        csv.field_size_limit(limit)
     if not rows:
         source.fail("the file is empty")
     columns = list(map(str.strip, rows[0]))
@@ -135,6 +140,33 @@ def parse_csv(text: str, delimiter: str | None, source: Source) -> list[dict[str
                 index=index,
             )
     return [dict(zip(columns, row, strict=True)) for row in rows[1:]]
+
+
+def read_xlsx(content: bytes, source: Source) -> list[dict[str, Any]]:
+    """Return a dict per row of the first sheet of an Excel file; blank cells are empty text."""
+    try:
+        openpyxl = importlib.import_module("openpyxl")
+    except ImportError:
+        raise MissingExtraError.to("read Excel files", package="openpyxl", extra="excel") from None
+    try:
+        book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        rows = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+    except Exception as error:  # of zip, XML or openpyxl
+        source.fail(f"not an Excel file (.xlsx) that can be read: {error}")
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    if not rows:
+        source.fail("the first sheet is empty")
+    columns = {
+        place: str(name).strip() for place, name in enumerate(rows[0]) if name not in (None, "")
+    }
+    return [{name: _read_cell(row[place]) for place, name in columns.items()} for row in rows[1:]]
+
+
+def _read_cell(cell: Any) -> Any:
+    """Return a cell of Excel, which stores all numbers as floats."""
+    if cell is None:
+        return ""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 def read_arrow(

@@ -28,7 +28,13 @@ SHARED_FIELDS = ("captions", "caption", "sentences")
 """Fields of candidates in files of candidates, of references in files of references."""
 CAPTION_FIELDS = (*OWN_FIELDS["candidates"], *OWN_FIELDS["references"], *SHARED_FIELDS)
 
-_NUMBERED = re.compile(r"caption_?([0-9]+)")
+_NUMBER = r"[ _.\-]?(?:([0-9]+)|\[([0-9]+)\])"
+_NUMBERED = re.compile(rf"(?:caption|sentence)s?{_NUMBER}", re.IGNORECASE)
+_OWN_NUMBERED: dict[Side, re.Pattern[str]] = {
+    "candidates": re.compile(rf"candidates?{_NUMBER}", re.IGNORECASE),
+    "references": re.compile(rf"(?:ref|reference)s?{_NUMBER}", re.IGNORECASE),
+}
+"""Numbered fields, such as `caption_1`, `ref1` and `references[0]`."""
 _RIVAL_WORDS: dict[Side, frozenset[str]] = {
     "candidates": frozenset(
         (
@@ -88,7 +94,10 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
                 f"names; found {spell_fields(present)}"
             )
         return Fields(id_field, (chosen.captions,))
-    numbered = _find_numbered(present)
+    own = [name for name in OWN_FIELDS[side] if name in present]
+    if numbered := () if own else _find_numbered(present, _OWN_NUMBERED[side]):
+        return Fields(id_field, numbered, numbered=True)
+    numbered = _find_numbered(present, _NUMBERED)
     possible = _find_possible(present, side, numbered)
     if len(possible) > 1:
         source.fail(explain_ambiguous(possible, side))
@@ -153,9 +162,11 @@ def _find_id(present: Mapping[str, bool], side: Side, chosen: str | None, source
     return found
 
 
-def _find_numbered(present: Mapping[str, bool]) -> tuple[str, ...]:
+def _find_numbered(present: Mapping[str, bool], pattern: re.Pattern[str]) -> tuple[str, ...]:
     """Return caption_1, caption_2, … in the order of their numbers."""
-    numbered = {int(match[1]): name for name in present if (match := _NUMBERED.fullmatch(name))}
+    numbered = {
+        int(match[1] or match[2]): name for name in present if (match := pattern.fullmatch(name))
+    }
     return tuple(numbered[number] for number in sorted(numbered))
 
 

@@ -10,6 +10,13 @@ from typing import Any
 from cidery.statistics import Floats
 from cidery.tables import Column, Table, Tabular, format_p, format_percent
 
+IMPORTANT = ("accuracy", "tau_c", "tau_b", "pearson", "spearman", "ranking")
+"""Statistics that tables show first."""
+COUNTS = ("pairs", "ratings", "judgments")
+"""Numbers of judgments."""
+SHOWN = 4
+"""Number of statistics in tables; the others are in records."""
+
 
 @dataclass(frozen=True, eq=False)
 class Agreement(Tabular):
@@ -56,9 +63,16 @@ class Agreement(Tabular):
     def _list_names(self) -> list[str]:
         return list(dict.fromkeys(name for found in self.results.values() for name in found))
 
-    def table(self) -> Table:
-        """Return a row per metric; shares and coefficients are in percent, with intervals."""
+    def table(self, all_columns: bool = False) -> Table:
+        """Return a row per metric; shares and coefficients are in percent, with intervals.
+
+        Args:
+            all_columns: show all statistics. By default, tables show three and the number of
+                judgments or, with tests, the tested one with its p-values; records have all.
+        """
         names = self._list_names()
+        shown = self.statistics if all_columns else self._choose_statistics()
+        hidden = len(self.statistics) - len(shown)
         rows = [
             {
                 "metric": label,
@@ -68,19 +82,34 @@ class Agreement(Tabular):
             for label, found in self.results.items()
         ]
         return Table(
-            [Column("metric"), *(Column(name, partial(_format, name)) for name in self.statistics)],
+            [Column("metric"), *(Column(name, partial(_format, name)) for name in shown)],
             rows,
             f"{self.dataset}, {self.protocol}, in percent",
-            [f"p-values compare metrics by {self.tested}"] if self.tested else [],
+            [
+                *([f"not shown: {hidden} other statistics"] if hidden else []),
+                *([f"p-values compare metrics by {self.tested}"] if self.tested else []),
+            ],
             list(self.signatures.values()),
         )
+
+    def _choose_statistics(self) -> list[str]:
+        if self.tested:
+            return [n for n in self.statistics if n == self.tested or n.startswith("p_")]
+        order = {name: place for place, name in enumerate(IMPORTANT)}
+        ordered = sorted(self.statistics, key=lambda name: order.get(name, len(order)))
+        counts = [name for name in COUNTS if name in ordered[SHOWN - 1 :]][:1]
+        return ordered[: SHOWN - len(counts)] + counts
+
+
+def _is_p(name: str) -> bool:
+    return name.endswith("_p") or name.startswith("p_")
 
 
 def _format(name: str, row: Mapping[str, Any]) -> str:
     value = row[name]
     if value is None or isinstance(value, int):
         return Column(name).write(row)
-    if name.endswith("_p") or name.startswith("p_"):
+    if _is_p(name):
         return format_p(value)
     if name == "tie_threshold":  # on the metric's scale
         return Column(name, ".3g").write(row)

@@ -23,7 +23,7 @@ from cidery.meta.protocols import choose_protocol
 from cidery.meta.protocols.base import HUMAN, Verdict
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
-from cidery.runtime import ProgressCallback, ignore_progress
+from cidery.runtime import ProgressCallback, RisingShare, ignore_progress
 from cidery.statistics import rank_metrics
 from cidery.tables import Column, Table, Tabular, format_percent
 
@@ -177,7 +177,7 @@ def evaluate_all(
     results: dict[str, dict[str, Cell]] = {}
     signatures: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}
-    for name, column in COLUMNS.items():
+    for place, (name, column) in enumerate(COLUMNS.items()):
         if sets and name not in sets:
             continue
         try:
@@ -190,7 +190,8 @@ def evaluate_all(
         settings = column.settings.change(resamples=resamples, seed=seed)
         settings = settings.change(protocol=choose_protocol(dataset, None))
         store = open_cache(cache, settings)
-        scorer = CaptionScorer.build(settings, threads, _report_for(name, progress), store)
+        report = _report_for(name, place, len(COLUMNS), progress)
+        scorer = CaptionScorer.build(settings, threads, report, store)
         verdicts = judge_dataset(dataset, label_for(dataset, metrics), settings, scorer)
         results[name] = _compare(verdicts, column.statistic)
         signatures[name] = {k: v.signature for k, v in verdicts.items() if k != HUMAN}
@@ -202,9 +203,14 @@ def evaluate_all(
     return Overview(results, statistics, signatures, absent)
 
 
-def _report_for(name: str, progress: ProgressCallback) -> ProgressCallback:
-    """Return a progress callback with the name of the data set."""
-    return lambda what, share: progress(f"{name}: {what}", share)
+def _report_for(name: str, place: int, count: int, progress: ProgressCallback) -> ProgressCallback:
+    """Return a progress callback for one of the data sets, with its name."""
+    rising = RisingShare()
+
+    def report(step: str, share: float) -> None:
+        progress(f"{name}: {step}", (place + rising.advance(share)) / count)
+
+    return report
 
 
 def _compare(verdicts: Mapping[str, Verdict], statistic: str) -> dict[str, Cell]:

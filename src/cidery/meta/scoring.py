@@ -15,7 +15,13 @@ from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates
-from cidery.runtime import ProgressCallback, Workspace, ignore_progress, use_progress
+from cidery.runtime import (
+    ProgressCallback,
+    Workspace,
+    ignore_progress,
+    split_progress,
+    use_progress,
+)
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats
 
@@ -90,9 +96,14 @@ class CaptionScorer:
         }
         pipeline.check_captions(captions, len(judged.references))
         corpus = Corpus.from_references([list(group) for group in judged.references])
-        scorer = pipeline.prepare(replace(corpus, images=_name_images(judged)))
+        parts = split_progress([len(captions["references"]), len(captions["captions"])])
         with use_progress(self.progress):
-            table = scorer.score(captions["captions"], judged.documents, judged.documents.tolist())
+            with next(parts):
+                scorer = pipeline.prepare(replace(corpus, images=_name_images(judged)))
+            with next(parts):
+                table = scorer.score(
+                    captions["captions"], judged.documents, judged.documents.tolist()
+                )
         signatures = scorer.signatures
         if counts:
             signatures = pipeline.sign(len(judged.references), (min(counts), max(counts)))

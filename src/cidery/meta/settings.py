@@ -36,6 +36,8 @@ class Help:
 
     text: str
     metavar: str | None = None
+    option: str | None = None
+    """Option of the command line. Default: the name of the setting."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Settings:
         Help("Protocol. Default: the first that fits the data set."),
     ] = None
     references: Annotated[
-        int | None, Help("Number of references per image. Default: all.", "COUNT")
+        int | None,
+        Help("Number of references per image. Default: all.", "COUNT", "--references-per-image"),
     ] = None
     draw: Annotated[
         Draw | None,

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cidery.errors import DataError, SettingError
+from cidery.names import find_spelling, suggest_name
 from cidery.storage import TomlError, parse_toml
 
 
@@ -64,13 +65,14 @@ def get_preset(name: str) -> Preset:
     get_preset("nocaps").metrics   # ("bleu-1", "bleu-4", "meteor", "rouge-l", "cider-d", "spice")
     ```
     """
-    if name in PRESETS:
-        return PRESETS[name]
+    known = find_spelling(name, PRESETS)
+    if known is not None:
+        return PRESETS[known]
     path, ending, chosen = name.rpartition(".toml")
     if not ending or (chosen and not chosen.startswith(":")):
-        raise SettingError(
-            f"unknown preset {name!r}; known: {', '.join(PRESETS)}, or a file, presets.toml"
-        )
+        similar = suggest_name(name, PRESETS)
+        listed = similar or f"known: {', '.join(PRESETS)}, or a file, presets.toml"
+        raise SettingError(f"unknown preset {name!r}; {listed}")
     found = read_presets(path + ending)
     if not chosen and len(found) > 1:
         raise SettingError(

@@ -62,6 +62,14 @@ FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Names of several metrics together."""
 
+AMBIGUOUS: Mapping[str, str] = MappingProxyType(
+    {
+        "cider": "cider-d (the CIDEr of pycocoevalcap and of most papers) or cider (the equations "
+        "of the CIDEr paper)",
+    }
+)
+"""Names that stand for several metrics unless they are written exactly as in `LOCATIONS`."""
+
 
 class _Metrics(Mapping[str, Metric]):
     def __getitem__(self, name: str) -> Metric:

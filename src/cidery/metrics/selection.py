@@ -10,7 +10,7 @@ from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Metric
 from cidery.metrics.function import CaptionFunction, FunctionMetric, find_module
 from cidery.metrics.presets import get_preset
-from cidery.metrics.registry import FAMILIES, METRICS
+from cidery.metrics.registry import AMBIGUOUS, FAMILIES, METRICS
 from cidery.metrics.settings import (
     Faithful,
     format_setting,
@@ -18,6 +18,7 @@ from cidery.metrics.settings import (
     parse_settings,
     split_settings,
 )
+from cidery.names import find_similar, find_spelling
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
 from cidery.text import Language, get_language
 
@@ -41,7 +42,7 @@ def get_metrics(
     Labels are unique:
 
     - a name is its own label, with the settings that were passed: `cider-d:n=3,sigma=4`, in the
-      order of the metric's fields;
+      order of the metric's fields; `Bleu_4` and `CIDErD` are read as `bleu-4` and `cider-d`;
     - a metric object has its name as label; if several metrics have that name, the settings in
       which they differ are added;
     - a function has its name as label;
@@ -173,6 +174,7 @@ def _wrong_kind(given: object) -> SettingError:
 
 def _find_named(given: str, common: _Common) -> list[_Request]:
     name, pairs = split_settings(given)
+    name = find_metric_name(name)
     requests = []
     for member in FAMILIES.get(name, (name,)):
         metric = METRICS[member] if member in METRICS else _load_plugin_metric(member)
@@ -190,12 +192,38 @@ def _find_named(given: str, common: _Common) -> list[_Request]:
     return requests
 
 
+def find_metric_name(name: str) -> str:
+    """Return the name of a metric or family, whatever its case, hyphens and underscores.
+
+    Raises a SettingError for an unknown name, and for `CIDEr`, which is `cider-d` in the tables of
+    papers and `cider` in the paper of that name; `cider` itself is exact.
+
+    ```python
+    find_metric_name("ROUGE_L")   # "rouge-l"
+    ```
+    """
+    if name in METRICS or name in FAMILIES:
+        return name
+    known = [*list_names("metric", METRICS), *FAMILIES]
+    found = find_spelling(name, known)
+    if found == name:
+        return name
+    if found is not None and found in AMBIGUOUS:
+        raise SettingError(f"the metric {name!r} is ambiguous; did you mean {AMBIGUOUS[found]}?")
+    if found is None:
+        similar = find_similar(name, known)
+        if similar is None:
+            raise SettingError(f"unknown metric {name!r}; known: {', '.join(known)}")
+        meant = AMBIGUOUS.get(similar, repr(similar))
+        raise SettingError(f"unknown metric {name!r}; did you mean {meant}?")
+    return found
+
+
 def _load_plugin_metric(name: str) -> Metric:
     """Return the metric that a plugin registers under that name."""
     loaded = load_plugin("metric", name)
     if loaded is None:
-        known = ", ".join([*list_names("metric", METRICS), *FAMILIES])
-        raise SettingError(f"unknown metric {name!r}; known: {known}")
+        raise SettingError(f"unknown metric {name!r}")
     return _read_plugin(loaded)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 32
 _PANELS_PER_LINE = 4
+MIN_IMAGES = 10
+"""Images of a slice from which its interval is drawn; those of fewer would hide all others."""
 
 
 def plot_slices(
@@ -30,7 +32,8 @@ def plot_slices(
 ) -> Figure:
     """Draw the scores of slices with intervals: a panel per metric, a marker per system.
 
-    Tables are those of `score(…, by=…)` or `compare(…, by=…)`.
+    Tables are those of `score(…, by=…)` or `compare(…, by=…)`. Slices of fewer than ten images have
+    no interval, and their number of images beside the name.
 
     ```python
     plot_slices(cidery.score(candidates, references, by="references"), ["cider-d"])
@@ -61,7 +64,7 @@ def plot_slices(
                 shift = 0.6 * ((number + 0.5) / len(systems) - 0.5)
                 for place, (name, table) in enumerate(s.parts.items()):
                     interval = found[system].get(name, {}).get(label)
-                    if interval is not None:
+                    if interval is not None and table.image_count >= MIN_IMAGES:
                         ends = [interval.low, interval.high]
                         at = [place + shift] * 2
                         axes.plot(ends, at, color="0.55", linewidth=1.1, zorder=2)
@@ -76,7 +79,8 @@ def plot_slices(
             axes.set_xlabel(label)
             axes.tick_params(axis="y", length=0)
             # Names may contain $, which must not start a formula.
-            axes.set_yticks(range(len(names)), list(map(_shorten, names)), parse_math=False)
+            shown = [_name_slice(name, first.parts[name].image_count) for name in names]
+            axes.set_yticks(range(len(names)), shown, parse_math=False)
         for axes in all_axes[len(labels) :]:
             axes.set_visible(False)
         all_axes[0].set_ylim(len(names) - 0.5, -0.5)
@@ -84,6 +88,12 @@ def plot_slices(
             handles, _ = all_axes[0].get_legend_handles_labels()
             figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(systems)))
     return figure
+
+
+def _name_slice(name: str, images: int) -> str:
+    if images >= MIN_IMAGES:
+        return _shorten(name)
+    return f"{_shorten(name)} ({images} image{'s' * (images != 1)})"
 
 
 def _shorten(name: str) -> str:

@@ -79,6 +79,8 @@ def write_report(
     seed: int = 0,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
+    strict: bool = False,
+    clean: str | Sequence[str] = (),
     references_name: str = "references",
     by_name: str | None = None,
     **settings: Unpack[PipelineSettings],
@@ -106,6 +108,8 @@ def write_report(
         seed: as in `compare`.
         by: slices, as in `score`.
         slices: as in `score`.
+        strict: as in `score`.
+        clean: as in `score`.
         references_name: name of the references in the page and in messages.
         by_name: name of the slices in the page and in messages.
         settings: as in `score`.
@@ -131,6 +135,8 @@ def write_report(
             missing=missing,
             by=by,
             slices=slices,
+            strict=strict,
+            clean=clean,
             references_name=references_name,
             by_name=by_name,
         )

@@ -8,8 +8,11 @@ from .processes import current_runner as current_runner
 from .processes import run_with as run_with
 from .processes import share_work as share_work
 from .progress import ProgressCallback as ProgressCallback
+from .progress import RisingShare as RisingShare
 from .progress import current_progress as current_progress
 from .progress import ignore_progress as ignore_progress
+from .progress import report_part as report_part
+from .progress import split_progress as split_progress
 from .progress import use_progress as use_progress
 from .workspace import Workspace as Workspace
 from .workspace import check_threads as check_threads

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus import ALL, Missing, References, SlicesLike, SystemCaptions
+from cidery.corpus import ALL, Missing, Notice, References, SlicesLike, SystemCaptions
 from cidery.errors import InputError, MismatchError, SettingError
+from cidery.runtime import split_progress
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
-from cidery.scoring.pair_tests import Correction, Sampling, Tests, count_family
+from cidery.scoring.pair_tests import Correction, Sampling, Tests, count_family, pool_runs
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.ranking import (
     MAX_CLUSTER_LENGTH,
@@ -31,13 +32,23 @@ from cidery.statistics import (
     find_interval,
     plan_comparison,
 )
-from cidery.tables import Column, Table, Tabular, format_p, without_nan
+from cidery.tables import (
+    Column,
+    ScoreFormat,
+    Table,
+    Tabular,
+    format_p,
+    join_sentences,
+    without_nan,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Interval]]
 """system -> metric -> interval"""
+SCORING = 0.8
+"""Share of the duration of `compare` for scores, for progress; the rest is for tests."""
 MATRIX_SYSTEMS = 20
 """Most systems for which a ranking shows every pair."""
 
@@ -66,6 +77,11 @@ class Comparison(Tabular):
     def differences(self) -> list[Differences]:
         """Differences by metric and pair of systems; empty without `why`."""
         return [found for pairs in (self.why or {}).values() for found in pairs.values()]
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """Notices about the captions of all systems and the references."""
+        return tuple(dict.fromkeys(n for table in self.tables.values() for n in table.notices))
 
     @property
     def rankings(self) -> dict[str, list[RankedSystem]]:
@@ -104,6 +120,9 @@ class Comparison(Tabular):
     @property
     def notes(self) -> list[str]:
         """Descriptions of the tests, the correction, runs, power, and disagreements of metrics."""
+        return self._list_notes(self._first.format_scores())
+
+    def _list_notes(self, form: ScoreFormat) -> list[str]:
         return [
             *self._first.notes,
             *self._describe_unpaired(),
@@ -112,7 +131,7 @@ class Comparison(Tabular):
             *self._describe_runs(),
             *([] if self.flips is None else [self._describe_flips()]),
             "a large p means that no difference was found, not that there is none",
-            *self._describe_power(),
+            *self._describe_power(form),
             *describe_disagreement(self.tests, self.lower_is_better),
         ]
 
@@ -125,7 +144,7 @@ class Comparison(Tabular):
             small = " (small p: importance sampling)" if "importance sampling" in methods else ""
             names.append(f"paired permutation test{small} and paired bootstrap")
         if "images and runs" in methods:
-            names.append("Student's t-test over images and runs")
+            names.append("test over images and runs by Student's distribution (Banerjee)")
         return f"{'; '.join(names)}; {sampled}"
 
     def _describe_family(self) -> str:
@@ -157,7 +176,7 @@ class Comparison(Tabular):
             )
         return notes
 
-    def _describe_power(self) -> list[str]:
+    def _describe_power(self, form: ScoreFormat) -> list[str]:
         """Return the differences that the images could have shown."""
         found = {
             metric: median(known)
@@ -166,7 +185,9 @@ class Comparison(Tabular):
         }
         if not found:
             return []
-        listed = ", ".join(f"{metric} {value:.4f}" for metric, value in found.items())
+        listed = ", ".join(
+            f"{metric} {form.write(metric, value)}" for metric, value in found.items()
+        )
         pairs = ", median of the pairs" if len(self.tables) > 2 else ""
         return [f"smallest detectable differences (power 80 %){pairs}: {listed}"]
 
@@ -199,8 +220,17 @@ class Comparison(Tabular):
             f"{listed}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything but the captions' scores, ready for JSON."""
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """Return everything but the captions' scores, ready for JSON.
+
+        Args:
+            flat: return numbers only, by names for experiment trackers: `ours/cider-d`, its
+                interval `ours/cider-d_low` and `ours/cider-d_high`, `ours/cider-d_sd` over runs,
+                the differences `ours - theirs/cider-d` with `low`, `high` and the adjusted `p`, and
+                the same with `slices/NAME/` before. Undefined values are left out.
+        """
+        if flat:
+            return self._flatten()
         content = self._describe(ALL)
         content |= {"correct": self.sampling.correct, "margin": self.sampling.margin}
         if self.flips is not None:
@@ -226,12 +256,30 @@ class Comparison(Tabular):
                     for name in self.slices
                 },
             }
+        if self.notices:
+            content["notices"] = [notice.to_dict() for notice in self.notices]
         if self.why is not None:
             content["why"] = {
                 metric: [found.to_dict() for found in pairs.values()]
                 for metric, pairs in self.why.items()
             }
         return without_nan(content | {"note": self.note})  # type: ignore[no-any-return]
+
+    def _flatten(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for part, (tables, tests) in self._parts().items():
+            before = "" if part == ALL else f"slices/{part}/"
+            found[f"{before}images"] = _count(tables)
+            for name, table in tables.items():
+                scores = replace(table, slices=None).to_dict(self.intervals[part][name], flat=True)
+                del scores["images"]
+                found |= {f"{before}{name}/{key}": value for key, value in scores.items()}
+            for metric, pairs in tests.items():
+                for (one, other), test in pairs.items():
+                    key = f"{before}{one} - {other}/{metric}"
+                    found |= {key: test.difference, f"{key}_low": test.low}
+                    found |= {f"{key}_high": test.high, f"{key}_p": test.adjusted_p}
+        return {key: value for key, value in found.items() if np.isfinite(value)}
 
     def _describe(self, part: str) -> dict[str, Any]:
         """Return the scores and tests of all images or of a slice."""
@@ -261,43 +309,81 @@ class Comparison(Tabular):
         """Return the signatures of the metrics, without the number of a system's runs."""
         return dict((table.runs[0] if table.runs else table).signatures)
 
-    def table(self, digits: int = 4, *, pairs: bool | None = None) -> Table:
+    def table(
+        self, digits: int | None = None, *, pairs: bool | None = None, percent: bool = False
+    ) -> Table:
         """Return a ranking by each metric or, of two systems, their differences.
 
         Args:
-            digits: decimals.
+            digits: decimals. Default: 4, or 1 in percent.
             pairs: a row per pair of systems. Default: if there are two.
+            percent: multiply scores and differences by 100; records have the scores themselves.
         """
         if pairs is None:
             pairs = len(self.tables) == 2
-        columns, rows = self._list_pairs(digits) if pairs else self._list_rankings(digits)
+        form = self._first.format_scores(digits, percent)
+        columns, rows = self._list_pairs(form) if pairs else self._list_rankings(form)
         differences = [record for found in self.differences for record in found.to_records()]
         by_slice = [] if self._first.slices is None else [self._first.slices.note]
         return Table(
             columns,
             rows,
-            notes=[*by_slice, *([] if pairs else self._explain_ranking()), *self.notes],
+            notes=[
+                *by_slice,
+                *form.describe(self._first.corpus),
+                *([] if pairs else self._explain_ranking()),
+                *self._list_notes(form),
+            ],
             signatures=list(self._sign(self._first).values()),
             records=differences or self._list_records(),
-            below=[found.table(digits) for found in self.differences],
+            below=[found.table(form) for found in self.differences],
         )
 
-    def paper_table(self, digits: int = 4) -> Table:
-        """Return the table for a paper: systems by metrics, the best bold, clusters superscript."""
+    def paper_table(
+        self, digits: int | None = None, *, percent: bool = True, baseline: str | None = None
+    ) -> Table:
+        """Return the table for a paper: systems by metrics, the best bold, clusters superscript.
+
+        Args:
+            digits: decimals. Default: 1 of scores times 100, else 4.
+            percent: multiply scores by 100; records have the scores themselves.
+            baseline: system that comes first; the others show their difference from it, with a star
+                where it is significant.
+
+        ```python
+        print(comparison.paper_table(baseline="theirs").to_latex())
+        ```
+        """
+        if baseline is not None and baseline not in self.tables:
+            known = ", ".join(self.tables)
+            raise SettingError(f"the baseline {baseline!r} is not a system; there are {known}")
         metrics = list(self._first.corpus)
+        form = self._first.format_scores(digits, percent)
         ranges = self._shows_ranges
-        rows = []
-        for part, (tables, _) in self._parts().items():
+        rows: list[dict[str, Any]] = []
+        for part, (tables, tests) in self._parts().items():
             ranked = {m: {one.system: one for one in self._rank(m, part)} for m in metrics}
-            for system in tables:
+            for system in sorted(tables, key=lambda name: name != baseline):
                 own = {metric: ranked[metric][system] for metric in metrics}
-                rows.append({"slice": part, "system": system, **own})
+                rows.append({"slice": part, "system": system, "tests": tests, **own})
 
         def column(metric: str) -> Column:
             def write(row: Any) -> str:
                 one = row[metric]
-                spread = "" if one.spread is None else f" ± {one.spread:.{digits}f}"
-                return "–" if np.isnan(one.score) else f"{one.score:.{digits}f}{spread}"
+                text = _write_score(form, metric, one.score, one.spread)
+                difference, _ = _find_difference(row["tests"][metric], one.system, baseline)
+                return (
+                    text
+                    if difference is None
+                    else f"{text} ({form.write(metric, difference, '+')})"
+                )
+
+            def sign(row: Any) -> str:
+                one = row[metric]
+                if baseline is not None:
+                    _, test = _find_difference(row["tests"][metric], one.system, baseline)
+                    return "*" if test and test.is_different else ""
+                return str(one.rank_range if ranges else one.cluster)
 
             return Column(
                 self._first.mark(metric),
@@ -305,44 +391,46 @@ class Comparison(Tabular):
                 key=metric,
                 align="right",
                 bold=lambda row: row[metric].rank == 1,
-                superscript=lambda row: row[metric].rank_range if ranges else row[metric].cluster,
+                superscript=sign,
             )
 
         by_slice = [] if self.slices is None else [Column("slice", align="left", merge=True)]
         columns = [*by_slice, Column("system", align="left"), *map(column, metrics)]
-        below = [found.table(digits) for found in self.differences]
-        signatures = list(self._sign(self._first).values())
-        return Table(columns, rows, caption=self._caption(), signatures=signatures, below=below)
-
-    def _caption(self) -> str:
-        marked = (
-            "bold: significantly better"
-            if len(self.tables) == 2
-            else f"bold: no system is significantly better; {self._explain_clusters()} at the "
-            f"level {1 - self.sampling.confidence:.2g}"
+        return Table(
+            columns,
+            rows,
+            caption=self._caption(form, baseline),
+            signatures=list(self._sign(self._first).values()),
+            records=self._list_records(),
+            below=[found.table(form) for found in self.differences],
         )
-        sentences = [
-            f"Scores on {_count(self.tables)} images",
-            *self._first.notes,
-            marked,
-            self._describe_method(),
-            self._describe_family(),
-            *self._describe_runs(),
-        ]
-        return ". ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences) + "."
+
+    def _caption(self, form: ScoreFormat, baseline: str | None) -> str:
+        level = f"at the level {1 - self.sampling.confidence:.2g}"
+        superscripts = (
+            f"{self._explain_clusters()} {level}"
+            if baseline is None
+            else f"in parentheses: differences from {baseline}, * where significant {level}"
+        )
+        return join_sentences(
+            [
+                f"scores on {_count(self.tables)} images",
+                *form.describe(self._first.corpus),
+                *self._first.notes,
+                f"bold: no system is significantly better; {superscripts}",
+                self._describe_method(),
+                self._describe_family(),
+                *self._describe_runs(),
+            ]
+        )
 
     def to_markdown(self) -> str:
-        """Return the table for a paper as Markdown; of two systems, their differences."""
-        return self._to_print().to_markdown()
+        """Return the table for a paper as Markdown, scores times 100."""
+        return self.paper_table().to_markdown()
 
     def to_latex(self) -> str:
-        """Return the table for a paper in LaTeX (booktabs); of two systems, their differences."""
-        return self._to_print().to_latex()
-
-    def _to_print(self) -> Table:
-        if len(self.tables) == 2:
-            return replace(self.table(), notes=[], caption=self._caption())
-        return self.paper_table()
+        """Return the table for a paper in LaTeX (booktabs), scores times 100."""
+        return self.paper_table().to_latex()
 
     def _explain_ranking(self) -> list[str]:
         signs = (
@@ -371,16 +459,22 @@ class Comparison(Tabular):
             for one in self._rank(metric, part)
         )
 
-    def _list_rankings(self, digits: int) -> tuple[list[Column], list[dict[str, Any]]]:
+    def _list_rankings(self, form: ScoreFormat) -> tuple[list[Column], list[dict[str, Any]]]:
         """Return columns and rows of the rankings by metric and slice."""
         runs = any(table.runs for table in self.tables.values())
         interval = f"{100 * self.sampling.confidence:g} % interval"
+
+        def write(key: str) -> Callable[[Any], str]:
+            return lambda row: form.write(row["metric"], row[key])
+
         columns = [
             Column("metric", lambda row: self._first.mark(row["metric"]), align="left", merge=True),
             *self._slice_columns(),
-            *(Column("#"), Column("system", align="left"), Column("score", f".{digits}f")),
-            *([Column("± sd", f".{digits}f", key="spread")] if runs else []),
-            Column(interval, f"[{{low:.{digits}f}}, {{high:.{digits}f}}]"),
+            *(Column("#"), Column("system", align="left"), Column("score", write("score"))),
+            *([Column("± sd", write("spread"), key="spread")] if runs else []),
+            Column(
+                interval, lambda row: form.write_interval(row["metric"], row["low"], row["high"])
+            ),
             Column("ranks", key="rank_range", align="left")
             if self._shows_ranges
             else Column("cluster", align="left"),
@@ -402,7 +496,7 @@ class Comparison(Tabular):
             return []
         return [Column("slice", align="left", merge=True), Column("images", merge=True)]
 
-    def _list_pairs(self, digits: int) -> tuple[list[Column], list[dict[str, Any]]]:
+    def _list_pairs(self, form: ScoreFormat) -> tuple[list[Column], list[dict[str, Any]]]:
         """Return columns and rows of the pairs by metric and slice."""
         two = len(self.tables) == 2
         names = ["system", "other"]
@@ -417,16 +511,27 @@ class Comparison(Tabular):
             Column("metric", lambda row: self._first.mark(row["metric"]), align="left", merge=True),
             *self._slice_columns(),
             *scored,
-            Column("diff", f"+.{digits}f", key="difference"),
-            Column("interval", f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]"),
+            Column(
+                "diff",
+                lambda row: form.write(row["metric"], row["difference"], "+"),
+                key="difference",
+            ),
+            Column(
+                "interval",
+                lambda row: form.write_interval(row["metric"], row["low"], row["high"], "+"),
+            ),
             Column("adjusted p" if adjusted else "p", lambda row: format_p(row["adjusted_p"])),
-            *(Column("effect", "+.2f"), Column("wins", "{percent:.0f} %"), *verdict),
+            Column("effect", "+.2f", detail=True),
+            Column("wins", "{percent:.0f} %", detail=True),
+            *verdict,
         ]
         rows = []
         for metric in self.tests:
             for name, (tables, tests) in self._parts().items():
                 scores = {
-                    f"score {system}": _write_score(table, metric, digits)
+                    f"score {system}": _write_score(
+                        form, metric, table.corpus[metric], table.spread_over_runs(metric)
+                    )
                     for system, table in tables.items()
                 }
                 rows += [
@@ -481,7 +586,8 @@ class Comparison(Tabular):
         ```
         """
         level = 1 - self.sampling.confidence
-        runs = max(max(1, len(table.runs)) for table in self.tables.values())
+        runs = {name: max(1, len(table.runs)) for name, table in self.tables.items()}
+        has_runs = max(runs.values()) > 1
         rows = []
         for metric, pairs in self.tests.items():
             together = self.tests if self.sampling.correct == "all" else {metric: pairs}
@@ -491,7 +597,7 @@ class Comparison(Tabular):
                     test,
                     difference,
                     images=_count(self.tables),
-                    runs=runs,
+                    runs=2 / (1 / runs[one] + 1 / runs[other]),
                     confidence=1 - level / max(family, 1),
                 )
                 rows.append(
@@ -505,7 +611,7 @@ class Comparison(Tabular):
             Column("metric", merge=True),
             *(Column("system"), Column("other"), Column("error", ".4f")),
             *(Column("detectable", ".4f"), Column("images", _write_count("images"))),
-            *([Column("runs", _write_count("runs"))] if runs > 1 else []),
+            *([Column("runs", _write_count("runs"))] if has_runs else []),
         ]
         notes = [
             f"images: number that finds a difference of {difference:g} with a power of 80 %, at "
@@ -513,7 +619,7 @@ class Comparison(Tabular):
             "power",
             self._describe_family(),
         ]
-        if runs > 1:
+        if has_runs:
             notes.append(
                 f"runs: number of each system's runs, with {_count(self.tables)} images; "
                 "unreachable: the other number is too small, however large this one"
@@ -541,14 +647,26 @@ def _slices_of(table: ScoreTable) -> SliceTables:
 
 
 def _describe_test(test: PairedTest) -> dict[str, Any]:
-    return {**vars(test), "verdict": test.verdict}
+    content = {name: value for name, value in vars(test).items() if name != "parts"}
+    return content | {"run_error": test.run_error, "verdict": test.verdict}
 
 
-def _write_score(table: ScoreTable, metric: str, digits: int) -> str:
-    spread = table.spread_over_runs(metric)
-    column = Column(metric, f".{digits}f")
-    text = column.write({metric: table.corpus[metric]})
-    return text if spread is None else f"{text} ± {spread:.{digits}f}"
+def _write_score(form: ScoreFormat, metric: str, score: float, spread: float | None) -> str:
+    text = form.write(metric, score)
+    return text if spread is None or np.isnan(score) else f"{text} ± {form.write(metric, spread)}"
+
+
+def _find_difference(
+    tests: Mapping[tuple[str, str], PairedTest], system: str, baseline: str | None
+) -> tuple[float | None, PairedTest | None]:
+    """Return a system's difference from the baseline and its test; None where there is none."""
+    if baseline is None or system == baseline:
+        return None, None
+    if (system, baseline) in tests:
+        test = tests[system, baseline]
+        return test.difference, test
+    test = tests[baseline, system]
+    return -test.difference, test
 
 
 def _write_count(key: str) -> Any:
@@ -579,6 +697,8 @@ def compare(
     segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
+    strict: bool = False,
+    clean: str | Sequence[str] = (),
     why: bool = False,
     references_name: str = "references",
     by_name: str | None = None,
@@ -605,6 +725,8 @@ def compare(
         segmenters: as for `score`.
         by: as for `score`.
         slices: as for `score`.
+        strict: as for `score`.
+        clean: as for `score`.
         why: explain the differences.
         references_name: as for `score`.
         by_name: as for `score`.
@@ -621,18 +743,23 @@ def compare(
     pipeline = Pipeline.choose(metrics, **settings)
     if why:
         choose_explained(pipeline.metrics)
-    evaluation = Evaluation.run(
-        systems,
-        references,
-        pipeline,
-        missing=missing,
-        segmenters=segmenters,
-        by=by,
-        slices=slices,
-        references_name=references_name,
-        by_name=by_name,
-    )
-    return compare_evaluation(evaluation, sampling, why)
+    parts = split_progress([SCORING, 1 - SCORING])
+    with next(parts):
+        evaluation = Evaluation.run(
+            systems,
+            references,
+            pipeline,
+            missing=missing,
+            segmenters=segmenters,
+            by=by,
+            slices=slices,
+            strict=strict,
+            clean=clean,
+            references_name=references_name,
+            by_name=by_name,
+        )
+    with next(parts):
+        return compare_evaluation(evaluation, sampling, why)
 
 
 def compare_scores(
@@ -726,7 +853,12 @@ def _compare_tables(tables: Mapping[str, ScoreTable], sampling: Sampling) -> dic
     intervals = {
         name: {
             system: {
-                label: find_interval(scores, _count(parts[name]), sampling.confidence)
+                label: find_interval(
+                    scores,
+                    _count(parts[name]),
+                    sampling.confidence,
+                    pool_runs(systems, label),
+                )
                 for label, scores in found.items()
                 if not parts[name][system].resampling[label].is_single_image
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +17,7 @@ from cidery.scoring.score_table import ScoreTable
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import Floats, draw_sums, sum_by_group
 from cidery.statistics.resampling import find_bounds
-from cidery.tables import Column, Table, Tabular
+from cidery.tables import Column, ScoreFormat, Table, Tabular
 
 PIECES = 10
 """Number of pieces shown."""
@@ -62,20 +62,28 @@ class Differences(Tabular):
     images: tuple[ImageDifference, ...]
     confidence: float
 
-    def table(self, digits: int = 4) -> Table:
-        """Return a row per piece, and below a row per image with both systems' captions."""
+    def table(self, form: ScoreFormat | None = None) -> Table:
+        """Return a row per piece, and below a row per image with both systems' captions.
+
+        Args:
+            form: format of the differences. Default: 4 decimals.
+        """
+        form = form or ScoreFormat()
         one, other = self.systems
-        difference = Column("diff", f"+.{digits}f", key="difference")
+        difference = Column(
+            "diff", lambda row: form.write(self.metric, row["difference"], "+"), key="difference"
+        )
         pieces = [
             *(Column(self.kind, key="piece"), difference),
             Column(
                 f"{100 * self.confidence:g} % interval",
-                f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]",
+                lambda row: form.write_interval(self.metric, row["low"], row["high"], "+"),
             ),
             *(Column(one, key="uses"), Column(other, key="other_uses")),
         ]
+        of_image = replace(difference, format=lambda row: form.write(self.metric, row["1"], "+"))
         images = Table.of(
-            ["image", difference, one, other],
+            ["image", of_image, one, other],
             [
                 (
                     str(found.image),
@@ -90,7 +98,7 @@ class Differences(Tabular):
             pieces,
             [vars(found) for found in self.pieces],
             f"{self.metric}: largest differences between {one} and {other}",
-            [NOTE],
+            [NOTE, *form.describe([self.metric])],
             records=self._list_records(),
             below=[images],
         )

@@ -15,15 +15,18 @@ from cidery.corpus import (
     References,
     SlicesLike,
     SystemCaptions,
+    find_suspicious,
+    issue_notices,
     list_runs,
 )
 from cidery.errors import MismatchError, UnreliableWarning, warn_caller
+from cidery.runtime import split_progress
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.score_table import ScoreTable, join_runs
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.segmentation import SegmentersLike, choose_segmenters, score_segmenters
 from cidery.scoring.slice_scores import SliceMode, Slicing, check_mode
-from cidery.text import ScannedCaptions
+from cidery.text import ScannedCaptions, check_debris_kinds
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -38,6 +41,8 @@ def score(
     segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
+    strict: bool = False,
+    clean: str | Sequence[str] = (),
     candidates_name: str = "candidates",
     references_name: str = "references",
     by_name: str | None = None,
@@ -61,6 +66,10 @@ def score(
             (number of references of an image).
         slices: `"whole"`: captions have the scores of the whole set; `"separate"`: each slice is
             scored separately, with its own document frequencies.
+        strict: raise an error for captions that look wrong (repeated, empty, with debris, …)
+            instead of an `InputWarning`; `table.notices` has all.
+        clean: kinds of debris to remove from captions before scoring, such as `"special-tokens"`
+            or `["prefix", "quotes"]`; signatures name them. `cidery.text.KINDS` has all.
         candidates_name: name of the candidates in messages, for instance their file.
         references_name: name of the references in messages.
         by_name: name of the slices in tables and messages.
@@ -81,6 +90,8 @@ def score(
         segmenters=segmenters,
         by=by,
         slices=slices,
+        strict=strict,
+        clean=clean,
         references_name=references_name,
         by_name=by_name,
     )
@@ -108,6 +119,8 @@ class Evaluation:
         segmenters: SegmentersLike | None = None,
         by: SlicesLike | None = None,
         slices: SliceMode = "whole",
+        strict: bool = False,
+        clean: str | Sequence[str] = (),
         references_name: str = "references",
         by_name: str | None = None,
     ) -> Evaluation:
@@ -116,17 +129,28 @@ class Evaluation:
         tokenizers = choose_segmenters(segmenters, pipeline.language, by)
         runs = name_runs(systems)
         captions = {name: run for named in runs.values() for name, run in named.items()}
-        corpora = match_systems(captions, references, missing, references_name)
+        corpora = match_systems(
+            captions, references, missing, references_name, strict=strict, clean=clean
+        )
         first = next(iter(corpora.values()))
         pipeline.check(corpora, references_name)
-        scorer = pipeline.prepare(first)
+        sizes = [len(corpus.candidates) for corpus in corpora.values()]
+        # More passes follow with segmenters and slices that are scored separately.
+        again = len(tokenizers) + (by is not None and slices == "separate")
+        parts = split_progress([len(first.references), *sizes, again * sum(sizes)])
+        with next(parts):
+            scorer = pipeline.prepare(first)
         slicing = None if by is None else Slicing.build(by, slices, first, scorer, by_name)
-        tables = {name: scorer.score_corpus(corpus) for name, corpus in corpora.items()}
-        if tokenizers:
-            found = score_segmenters(tokenizers, corpora, pipeline)
-            tables = {n: replace(table, by_segmenter=found[n]) for n, table in tables.items()}
-        if slicing is not None:
-            tables = slicing.score(corpora, tables)
+        tables = {}
+        for name, corpus in corpora.items():
+            with next(parts):
+                tables[name] = replace(scorer.score_corpus(corpus), notices=corpus.notices)
+        with next(parts):
+            if tokenizers:
+                found = score_segmenters(tokenizers, corpora, pipeline)
+                tables = {n: replace(table, by_segmenter=found[n]) for n, table in tables.items()}
+            if slicing is not None:
+                tables = slicing.score(corpora, tables)
         return cls(
             {name: _join_captions([corpora[run] for run in named]) for name, named in runs.items()},
             scorer,
@@ -160,12 +184,20 @@ def _join_captions(runs: Sequence[Corpus]) -> Corpus:
 
 
 def match_systems(
-    systems: Mapping[str, Candidates], references: References, missing: Missing, name: str
+    systems: Mapping[str, Candidates],
+    references: References,
+    missing: Missing,
+    name: str,
+    *,
+    strict: bool = False,
+    clean: str | Sequence[str] = (),
 ) -> dict[str, Corpus]:
     """Match each system's captions to the references; keep the images that all systems describe.
 
-    Warn if references seem to be given as candidates. `name` is that of the references in messages.
+    Warn of captions that look wrong, and if references seem to be given as candidates. `name` is
+    that of the references in messages; `strict` and `clean` are those of `score`.
     """
+    clean = check_debris_kinds(clean)
     corpora = {
         system: Corpus.build(
             candidates, references, missing=missing, candidates_name=system, references_name=name
@@ -178,6 +210,7 @@ def match_systems(
         if not common:
             raise MismatchError(f"no image is described by all of {', '.join(systems)}")
         corpora = {system: corpus.select(common) for system, corpus in corpora.items()}
+    corpora = _inspect(corpora, name, strict, clean)
     for system, corpus in corpora.items():
         if _look_swapped(corpus):
             warn_caller(
@@ -188,6 +221,30 @@ def match_systems(
             )
             break
     return corpora
+
+
+def _inspect(
+    corpora: Mapping[str, Corpus], references_name: str, strict: bool, clean: Sequence[str]
+) -> dict[str, Corpus]:
+    """Clean captions, add notices about those that look wrong, and issue the notices."""
+    read = {notice for corpus in corpora.values() for notice in corpus.notices}
+    corpora = {
+        system: corpus.without_debris(clean, references_name, system)
+        for system, corpus in corpora.items()
+    }
+    first = next(iter(corpora.values()))
+    of_references = find_suspicious(
+        first.references, first.reference_images(), first.images, references_name, "references"
+    )
+    found = {}
+    for system, corpus in corpora.items():
+        own = find_suspicious(corpus.candidates, corpus.candidate_images, corpus.images, system)
+        notices = dict.fromkeys((*corpus.notices, *of_references, *own))
+        found[system] = replace(corpus, notices=tuple(notices))
+    listed = [notice for corpus in found.values() for notice in corpus.notices]
+    read = {notice for notice in read if notice.kind != "ids"}  # issued by the readers
+    issue_notices([notice for notice in listed if notice not in read], strict=strict)
+    return found
 
 
 def _look_swapped(corpus: Corpus) -> bool:

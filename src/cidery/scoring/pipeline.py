@@ -31,11 +31,19 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.selection import find_metric_module
 from cidery.metrics.settings import Faithful
+from cidery.names import suggest_name
 from cidery.plugins import find_package
 from cidery.runtime import Workspace, check_threads
 from cidery.scoring.score_table import Signature
-from cidery.scoring.scorer import Scorer
-from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
+from cidery.scoring.scorer import Scorer, run_metrics
+from cidery.text import (
+    LANGUAGES,
+    Tokenizer,
+    TokenizerLike,
+    choose_tokenizer,
+    scan_captions,
+    warn_script_problems,
+)
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 PipelineLike: TypeAlias = "MetricsLike | Pipeline"
@@ -191,7 +199,9 @@ class Pipeline:
         warn_script_problems(captions, self.tokenizer, self._list_english_only())
         counted = self.uses_frequencies and self.frequencies == "references"
         if counted and image_count is not None and image_count < FEW_IMAGES:
-            warn_caller(self._describe_few_images(image_count), UnreliableWarning)
+            others = [text for text in captions.values() if not may_be_english(text)]
+            language = scan_captions(others[0]).language if others else "en"
+            warn_caller(self._describe_few_images(image_count, language), UnreliableWarning)
 
     def _list_english_only(self) -> list[str]:
         """Return the metrics, and the document frequencies used, that support English only."""
@@ -200,14 +210,20 @@ class Pipeline:
             found.append(f"the document frequencies {self.frequencies}")
         return found
 
-    def _describe_few_images(self, count: int) -> str:
+    def _describe_few_images(self, count: int, language: str | None) -> str:
         effect = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
         remedy = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
-        if self.tokenizer.family != "ptb" or self.language not in (None, "en"):
-            name = self.tokenizer.id.partition("@")[0]
+        if (
+            self.tokenizer.family != "ptb"
+            or self.language not in (None, "en")
+            or not (self.language or language == "en")
+        ):
+            option = f"--tokenizer {self.tokenizer.id.partition('@')[0]}"
+            if self.language is None and self.tokenizer.family == "ptb" and language in LANGUAGES:
+                option = f"--language {language}"
             remedy = (
                 "frequencies= (--frequencies) with a set of your own, which `cidery frequencies "
-                f"build --tokenizer {name}` counts"
+                f"build {option}` counts"
             )
         images = f"{count} image{'s' * (count != 1)}"
         return f"document frequencies are counted on only {images}, so {effect}; pass {remedy}"
@@ -252,16 +268,30 @@ class Pipeline:
 
     def prepare(self, corpus: Corpus) -> Scorer:
         """Prepare the references of a corpus for all metrics."""
-        return self.prepare_tokenized(self.tokenize(corpus))
+        cleaned = {"clean": "+".join(corpus.clean)} if corpus.clean else {}
+        return self.prepare_tokenized(self.tokenize(corpus), **cleaned)
 
-    def prepare_tokenized(self, references: TokenizedReferences) -> Scorer:
-        """Prepare tokenized references for all metrics."""
+    def prepare_tokenized(self, references: TokenizedReferences, **others: str) -> Scorer:
+        """Prepare tokenized references for all metrics; signatures get `others`."""
         work = Workspace(self.threads)
         metrics = dict.fromkeys(self.metrics.values())
-        prepared = {metric: metric.prepare(references, work) for metric in metrics}
+        prepared = run_metrics(metrics, lambda metric: metric.prepare(references, work))
         sizes = np.diff(references.image_offsets.astype(np.int64))
-        signatures = self.sign(len(sizes), (int(sizes.min()), int(sizes.max())))
+        signatures = self.sign(len(sizes), (int(sizes.min()), int(sizes.max())), **others)
         return Scorer(self, references, prepared, signatures)
+
+
+def may_be_english(captions: Sequence[str]) -> bool:
+    """Return False for captions in another script or, as py3langid judges, another language.
+
+    ```python
+    may_be_english(["a dog"]), may_be_english(["一只狗在海滩上奔跑"])   # (True, False)
+    ```
+    """
+    scanned = scan_captions(captions)
+    if scanned.language is not None:
+        return scanned.language == "en"
+    return [one.script for one in scanned.script_counts[:1]] in ([], ["Latin"])
 
 
 def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
@@ -277,9 +307,10 @@ def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
         )
     path = Path(frequencies)
     if not path.exists():
+        similar = suggest_name(str(frequencies), ("references", *SHIPPED))
         raise SettingError(
             f"no frequencies named {str(frequencies)!r}: neither 'references', a shipped set "
-            f"({', '.join(SHIPPED)}) nor an existing file"
+            f"({', '.join(SHIPPED)}) nor an existing file{similar and '; '}{similar}"
         )
     return DocumentFrequencies.load(path)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.corpus import ImageId
+from cidery.corpus import ImageId, Notice
 from cidery.errors import SettingError
 from cidery.statistics import (
     RESAMPLES,
@@ -24,7 +24,14 @@ from cidery.statistics import (
     find_interval,
     sum_exactly,
 )
-from cidery.tables import LOWER_IS_BETTER, Column, Table, Tabular
+from cidery.tables import (
+    LOWER_IS_BETTER,
+    Column,
+    ScoreFormat,
+    Table,
+    Tabular,
+    join_sentences,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +69,8 @@ class Resampling:
     height: int = 0
     """Total number of images, for a slice."""
     lower_is_better: bool = False
+    has_range: bool = False
+    """True for a metric with a fixed range, whose scores papers print times 100."""
 
     @property
     def is_single_image(self) -> bool:
@@ -115,6 +124,8 @@ class ScoreTable(Tabular):
     """tokenizer -> metric -> corpus score, where `segmenters` was given"""
     runs: Sequence[ScoreTable] = field(default=(), repr=False)
     """Scores of each run, where there are several: `corpus` has their means, `each` all captions"""
+    notices: Sequence[Notice] = ()
+    """Notices about how the captions were read and matched, and about those that look wrong"""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -177,11 +188,27 @@ class ScoreTable(Tabular):
         self,
         intervals: Mapping[str, Interval] | None = None,
         slice_intervals: Mapping[str, Mapping[str, Interval]] | None = None,
+        *,
+        flat: bool = False,
     ) -> dict[str, Any]:
         """Return `{"images", "scores", "signatures"}`, and, if available, the other two.
 
         These are `"intervals"`, if given, and `"slices"`.
+
+        Args:
+            intervals: by metric.
+            slice_intervals: by slice and metric.
+            flat: return numbers only, by names for experiment trackers: `cider-d`, its interval
+                `cider-d_low` and `cider-d_high` (default: of 95 %), `cider-d_sd` over runs, and
+                `slices/NAME/cider-d`. Undefined values are left out.
+
+        ```python
+        table = cidery.score(candidates, references, ["cider-d"], frequencies="coco-val2014")
+        list(table.to_dict(flat=True))   # ["images", "cider-d", "cider-d_low", "cider-d_high"]
+        ```
         """
+        if flat:
+            return self._flatten(intervals, slice_intervals)
         content: dict[str, Any] = {
             "images": self.image_count,
             "scores": dict(self.corpus),
@@ -198,20 +225,68 @@ class ScoreTable(Tabular):
             content["segmenters"] = {key: dict(found) for key, found in self.by_segmenter.items()}
         if self.slices is not None:
             content["slices"] = self.slices.to_dict(slice_intervals)
+        if self.ids and len(self.ids) != self.image_count:
+            content["captions"] = len(self.ids)
+        if self.notices:
+            content["notices"] = [notice.to_dict() for notice in self.notices]
         return content
 
-    def table(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> Table:
-        """Return a row per metric, with intervals where they are given."""
+    def _flatten(
+        self,
+        intervals: Mapping[str, Interval] | None,
+        slice_intervals: Mapping[str, Mapping[str, Interval]] | None,
+    ) -> dict[str, float]:
+        if intervals is None:
+            intervals = self.intervals() if self.image_count > 1 else {}
+        found: dict[str, float] = {"images": self.image_count}
+        for metric, score in self.corpus.items():
+            found[metric] = score
+            if metric in intervals:
+                found[f"{metric}_low"] = intervals[metric].low
+                found[f"{metric}_high"] = intervals[metric].high
+            if self.runs:
+                found[f"{metric}_sd"] = self.spread_over_runs(metric) or 0.0
+        for name, table in (self.slices or {}).items():
+            bounds = None if slice_intervals is None else slice_intervals.get(name, {})
+            for key, value in table.to_dict(bounds, flat=True).items():
+                found[f"slices/{name}/{key}"] = value
+        return {key: value for key, value in found.items() if np.isfinite(value)}
+
+    def format_scores(self, digits: int | None = None, percent: bool = False) -> ScoreFormat:
+        """Return the format of these metrics' scores; `percent` multiplies those with a range."""
+        scaled = frozenset(label for label, one in self.resampling.items() if one.has_range)
+        return ScoreFormat(digits, percent, scaled)
+
+    def table(
+        self,
+        digits: int | None = None,
+        intervals: Mapping[str, Interval] | None = None,
+        *,
+        percent: bool = False,
+    ) -> Table:
+        """Return a row per metric, with intervals where they are given.
+
+        Args:
+            digits: decimals. Default: 4, or 1 in percent.
+            intervals: by metric.
+            percent: multiply scores by 100, as papers do; records have the scores themselves.
+        """
+        form = self.format_scores(digits, percent)
+
+        def write_interval(low: str, high: str) -> Callable[[Any], str]:
+            return lambda row: form.write_interval(row["metric"], row.get(low), row.get(high))
+
         columns = [
             Column("metric", lambda row: self.mark(row["metric"]), align="left"),
-            Column("score", f".{digits}f"),
+            Column("score", lambda row: form.write(row["metric"], row["score"])),
         ]
         if intervals:
             confidence = next(iter(intervals.values())).confidence
-            interval = f"[{{low:.{digits}f}}, {{high:.{digits}f}}]"
-            columns.append(Column(f"{100 * confidence:g} % interval", interval))
+            columns.append(
+                Column(f"{100 * confidence:g} % interval", write_interval("low", "high"))
+            )
         if self.by_segmenter is not None:
-            spread = f"[{{segmenters_low:.{digits}f}}, {{segmenters_high:.{digits}f}}]"
+            spread = write_interval("segmenters_low", "segmenters_high")
             columns.append(Column("over segmenters", spread))
         rows = []
         for name, score in self.corpus.items():
@@ -224,7 +299,53 @@ class ScoreTable(Tabular):
                 row |= {"segmenters_low": low, "segmenters_high": high}
             rows.append(row | {"signature": self.signatures.get(name)})
         signatures = list(self.signatures.values())
-        return Table(columns, rows, notes=self.notes, signatures=signatures)
+        notes = [*self.notes, *form.describe(self.corpus)]
+        return Table(columns, rows, notes=notes, signatures=signatures)
+
+    def paper_table(
+        self,
+        name: str = "",
+        digits: int | None = None,
+        intervals: Mapping[str, Interval] | None = None,
+        *,
+        percent: bool = True,
+    ) -> Table:
+        """Return the table for a paper: a row with a column for each metric, times 100.
+
+        Args:
+            name: name of the system.
+            digits: decimals. Default: 1 of scores times 100, else 4.
+            intervals: by metric; they are printed beside the scores.
+            percent: multiply scores by 100; records have the scores themselves.
+
+        ```python
+        table = cidery.score(["a dog"], [["a dog runs"]], ["bleu-1", "rouge-l"])
+        print(table.paper_table("ours").to_latex())
+        ```
+        """
+        form = self.format_scores(digits, percent)
+
+        def column(metric: str) -> Column:
+            def write(_: Any) -> str:
+                score = form.write(metric, self.corpus[metric])
+                found = (intervals or {}).get(metric)
+                shown = found and form.write_interval(metric, found.low, found.high)
+                return f"{score} {shown}" if shown else score
+
+            return Column(self.mark(metric), write)
+
+        sentences = [f"scores on {self.image_count} images", *self.notes]
+        sentences += form.describe(self.corpus)
+        if intervals:
+            confidence = next(iter(intervals.values())).confidence
+            sentences.append(f"in brackets: {100 * confidence:g} % bootstrap intervals")
+        return Table(
+            [Column("system", align="left"), *map(column, self.corpus)],
+            [{"system": name}],
+            signatures=list(self.signatures.values()),
+            records=self.table(intervals=intervals).to_records(),
+            caption=join_sentences(sentences),
+        )
 
     def mark(self, metric: str) -> str:
         """Return a metric's label, with an arrow where a lower score is better."""
@@ -280,6 +401,7 @@ def join_runs(tables: Sequence[ScoreTable]) -> ScoreTable:
             for name, scores in first.by_segmenter.items()
         },
         runs=tuple(tables),
+        notices=tuple(dict.fromkeys(notice for table in tables for notice in table.notices)),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,13 +16,15 @@ from cidery.corpus import Corpus
 from cidery.errors import SettingError
 from cidery.metrics import Metric
 from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.runtime import Workspace
+from cidery.runtime import Workspace, current_progress, ignore_progress, split_progress
 from cidery.scoring.score_table import Resampling, ScoreTable
 from cidery.statistics import Floats, sum_by_group
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation
     from cidery.scoring.pipeline import Pipeline
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,7 @@ class Scorer:
                 summed[id(rows[label])],
                 partial(pool_counted, metric),
                 lower_is_better=metric.lower_is_better,
+                has_range=all(map(math.isfinite, metric.range)),
             )
             for label, metric in self.metrics.items()
         }
@@ -138,8 +142,27 @@ class Scorer:
     ) -> dict[str, Floats]:
         """Return each metric's rows of captions that this tokenizer tokenized."""
         work = Workspace(self.threads) if work is None else work
-        rows = {metric: p.measure(tokenized, work) for metric, p in self.prepared.items()}
+        rows = run_metrics(self.prepared, lambda m: self.prepared[m].measure(tokenized, work))
         return {label: rows[metric] for label, metric in self.metrics.items()}
+
+
+SLOW_EXTRAS = ("contextual", "clip", "spice", "claims")
+"""Extras of metrics that run language models, image models or parsers."""
+SLOW_WEIGHT = 100.0
+"""Duration of such a metric, relative to that of one on n-grams."""
+
+
+def run_metrics(metrics: Collection[Metric], function: Callable[[Metric], T]) -> dict[Metric, T]:
+    """Return the result of a function for each metric, and report the progress of all."""
+    if current_progress() is ignore_progress:
+        return {metric: function(metric) for metric in metrics}
+    weights = [SLOW_WEIGHT if m.needs.extra in SLOW_EXTRAS else 1.0 for m in metrics]
+    steps = [f"scoring by {metric.name}" for metric in metrics]
+    results = {}
+    for metric, part in zip(metrics, split_progress(weights, steps), strict=True):
+        with part:
+            results[metric] = function(metric)
+    return results
 
 
 @contextmanager

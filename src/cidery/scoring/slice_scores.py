@@ -108,10 +108,25 @@ class SliceTables(Tabular, Mapping[str, ScoreTable]):
                 del content["signatures"]  # those of all images
         return {"by": self.by, "mode": self.mode, "slices": found}
 
-    def table(self, digits: int = 4, intervals: Intervals | None = None) -> Table:
-        """Return a row per metric and slice, with intervals where they are given."""
+    def table(
+        self,
+        digits: int | None = None,
+        intervals: Intervals | None = None,
+        *,
+        percent: bool = False,
+    ) -> Table:
+        """Return a row per metric and slice, with intervals where they are given.
+
+        Args:
+            digits: as for `ScoreTable.table`.
+            intervals: by slice and metric.
+            percent: as for `ScoreTable.table`.
+        """
         bounds = intervals or {}
-        found = {name: t.table(digits, bounds.get(name)) for name, t in self.parts.items()}
+        found = {
+            name: table.table(digits, bounds.get(name), percent=percent)
+            for name, table in self.parts.items()
+        }
         rows = [
             {"slice": name, "images": self.parts[name].image_count, **table.rows[number]}
             for number in range(len(self.whole.corpus))

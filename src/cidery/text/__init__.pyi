@@ -1,4 +1,9 @@
 from .columns import TextColumn as TextColumn
+from .debris import KINDS as KINDS
+from .debris import DebrisKind as DebrisKind
+from .debris import check_debris_kinds as check_debris_kinds
+from .debris import clean_captions as clean_captions
+from .debris import find_debris as find_debris
 from .languages import LANGUAGES as LANGUAGES
 from .languages import Language as Language
 from .languages import choose_tokenizer as choose_tokenizer

@@ -52,6 +52,8 @@ _IDEOGRAPHIC = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi", "Nushu", "Tangu
 
 _MAYBE_INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """All characters that `INVISIBLE` may match."""
+_VOWEL_MARKS = re.compile("[\u064b-\u0652\u0670]")
+"""Arabic short vowels, nunation, shadda, sukun and the superscript alef."""
 _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _NARROW = re.compile("[0-9A-Za-z]")
 _NARROW_KANA = re.compile("[\uff66-\uff9f]+")
@@ -85,6 +87,7 @@ def find_script_problems(
     return [
         *_find_unsegmented(found),
         *_find_dropped(found),
+        *_find_vowel_marks(found),
         *_find_normal_forms(found),
         *_find_invisible(found),
         *_find_widths(found),
@@ -234,6 +237,24 @@ def _find_dropped(files: Sequence[_File]) -> Iterator[str]:
             f"{_join(found)}: the tokenizer {files[0].tokenizer.id} drops {share[script]:.0%} of "
             f"the letters and vowel signs of {script}; {_advise(code, script in UNSPACED_SCRIPTS)}"
         )
+
+
+def _find_vowel_marks(files: Sequence[_File]) -> Iterator[str]:
+    """Yield the files with Arabic vowel marks, if not all captions have them."""
+    marked = {
+        file: list(filter(_VOWEL_MARKS.search, file.captions.non_ascii))
+        for file in files
+        if file.may_match(_VOWEL_MARKS)
+    }
+    if sum(map(len, marked.values())) == sum(len(file.captions) for file in files):
+        return
+    for file, captions in marked.items():
+        if file.changes_tokens(captions, partial(_VOWEL_MARKS.sub, "")):
+            yield (
+                f"{file.name}: {len(captions)} of {len(file.captions)} captions have Arabic vowel "
+                "marks, and a word with marks does not match the same word without; remove them "
+                "from captions and references: re.sub('[\\u064b-\\u0652\\u0670]', '', caption)"
+            )
 
 
 def _count_letters(texts: Iterable[str]) -> Counter[str]:

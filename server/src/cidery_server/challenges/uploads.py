@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
 from cidery.client import LARGEST_UPLOAD, MEGABYTE
-from cidery.corpus import ImageId, Rows, check_captions, index_ids
+from cidery.corpus import ImageId, Rows, check_captions, index_ids, translate_ids
 from cidery.errors import CideryError, InputError
 from cidery.files import read_candidates
 from cidery_server.web.translation import translate as _
@@ -43,6 +43,11 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
     _check_extent(inner, len(images))
     rows = _read_rows(inner)
     places = index_ids(images)
+    if any(image not in places for image, _caption in rows):
+        # File names such as COCO_val2014_000000391895.jpg, where all match one to one.
+        translated = translate_ids([image for image, _caption in rows], images)
+        if translated is not None:
+            rows = [(image, row[1]) for image, row in zip(translated, rows, strict=True)]
     problems = [
         *_find_repeated(rows),
         *_find_unknown(rows, places),

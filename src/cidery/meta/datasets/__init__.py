@@ -45,13 +45,25 @@ DATASETS: Mapping[str, Callable[[str | os.PathLike[str]], Dataset]] = MappingPro
 """name -> reader; a reader takes the data set's folder, one of its files, or the folder above."""
 
 
-def read_dataset(name: str, path: str | os.PathLike[str]) -> Dataset:
+def read_dataset(
+    name: str, path: str | os.PathLike[str], **fields: str | os.PathLike[str] | None
+) -> Dataset:
     """Read human judgments; other packages may add names (`cidery.plugins`).
+
+    Args:
+        name: one of `DATASETS`.
+        path: the data set's folder, one of its files, or the folder above.
+        fields: for `"judgments"`, `references` (a file), `id_field`, `caption_field`,
+            `reference_field` and `rating_field`.
 
     ```python
     read_dataset("judgments", "mine.jsonl")
     ```
     """
+    if name == "judgments":
+        return read_judgments(path, **fields)  # type: ignore[arg-type]
+    if any(field is not None for field in fields.values()):
+        raise SettingError(f"fields and references are only valid for judgments, not {name}")
     if name in DATASETS:
         return DATASETS[name](path)
     loaded = load_plugin("dataset", name)

@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 from cidery.errors import FormatError
 from cidery.files import read_json_objects, read_text, shorten
-from cidery.tables import unguard_cell
+from cidery.files.containers import read_xlsx
+from cidery.files.sources import Source
 
 
 class MissingFilesError(FormatError):
@@ -56,6 +57,8 @@ class Record:
     content: dict[str, Any]
     place: str
     """`pairs.jsonl, line 3`"""
+    columns: tuple[str, ...] = ()
+    """Names in the file, if they differ from those of the format."""
 
     def __contains__(self, key: str) -> bool:
         return self.content.get(key) is not None
@@ -130,31 +133,32 @@ JSON_COLUMNS = ("pair", "votes", "vote", "ratings", "rating", "references", "cap
 
 
 def read_table(path: Path) -> Iterator[Record]:
-    """Yield the rows of a CSV file of judgments; an empty cell is a field that is not there."""
+    """Yield the rows of a table (CSV, TSV, Excel); an empty cell is a field that is not there.
+
+    Cells of CSV and TSV are text.
+    """
+    if path.suffix.lower() == ".xlsx":
+        rows = read_xlsx(path.read_bytes(), Source(str(path), "row"))
+        for number, cells in enumerate(rows, start=2):
+            yield Record({k: c for k, c in cells.items() if c != ""}, f"{path}, row {number}")
+        return
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
+            header = file.readline()
+            file.seek(0)
+            delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",\t;", key=header.count)
+            reader = csv.DictReader(file, strict=True, delimiter=delimiter)
             for row in reader:
                 place = f"{path}, line {reader.line_num}"
                 if None in row:
                     raise FormatError(f"{place}: there are more cells than columns")
-                cells = {key: _read_cell(key, cell, place) for key, cell in row.items() if cell}
-                yield Record(cells, place)
+                yield Record({key.strip(): cell for key, cell in row.items() if cell}, place)
     except csv.Error as error:
         raise FormatError(
             f"{path}, after line {reader.line_num}: not valid CSV ({error})"
         ) from None
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: not UTF-8 text ({error.reason})") from None
-
-
-def _read_cell(column: str, cell: str, place: str) -> Any:
-    if column not in JSON_COLUMNS:
-        return unguard_cell(cell)
-    try:
-        return json.loads(cell)
-    except ValueError:
-        raise FormatError(f"{place}: expected JSON in {column!r}, found {cell!r}") from None
 
 
 def read_json(path: Path) -> Any:

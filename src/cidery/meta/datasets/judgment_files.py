@@ -17,14 +17,18 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from cidery.errors import DataWarning, FormatError, InputError
+from cidery.corpus import translate_ids
+from cidery.errors import DataWarning, FormatError, InputError, InputNote, warn_caller
+from cidery.files import read_references
+from cidery.files.fields import spell_fields
 from cidery.meta.datasets.files import Record, read_records, read_table
+from cidery.meta.datasets.judgment_fields import JudgmentFields, rename_fields
 from cidery.meta.datasets.repeated_lines import join_lines, was_answered
 from cidery.meta.judgments import (
     Dataset,
@@ -40,15 +44,67 @@ from cidery.statistics import Floats
 NAME = "judgments"
 
 
-def read_judgments(path: str | os.PathLike[str]) -> Dataset:
-    """Read pairs, triplets, ratings of captions or ratings of sets."""
-    return build_judgments(join_lines(read_judgment_records(path)), str(path))
+TABLES = (".csv", ".tsv", ".xlsx")
+"""Suffixes of tables."""
 
 
-def read_judgment_records(path: str | os.PathLike[str]) -> Iterator[Record]:
-    """Yield the lines of a file of judgments: JSON lines, or CSV by the file's suffix."""
-    read = read_table if Path(path).suffix.lower() == ".csv" else read_records
-    yield from read(Path(path))
+def read_judgments(
+    path: str | os.PathLike[str],
+    *,
+    references: str | os.PathLike[str] | None = None,
+    id_field: str | None = None,
+    caption_field: str | None = None,
+    reference_field: str | None = None,
+    rating_field: str | None = None,
+) -> Dataset:
+    """Read pairs, triplets, ratings of captions or ratings of sets.
+
+    Args:
+        path: JSON lines, or a table by the file's suffix (`.csv`, `.tsv`, `.xlsx`).
+        references: file of references, in any format that `read_references` reads.
+        id_field: field of the image id. Default: a well-known name, such as `image`.
+        caption_field: field of the judged captions. Default: a well-known name.
+        reference_field: field of the references in `path`. Default: a well-known name.
+        rating_field: field of the ratings. Default: a well-known name, such as `score`.
+    """
+    fields = JudgmentFields(id_field, caption_field, reference_field, rating_field)
+    records = list(read_judgment_records(path, fields))
+    if references is not None:
+        records = [*_read_references_file(references, records), *records]
+    return build_judgments(join_lines(records), str(path))
+
+
+def read_judgment_records(
+    path: str | os.PathLike[str], fields: JudgmentFields | None = None
+) -> Iterator[Record]:
+    """Yield the lines of a file of judgments: JSON lines, or a table by the file's suffix.
+
+    Args:
+        path: file.
+        fields: fields to read. Default: well-known names.
+    """
+    is_table = Path(path).suffix.lower() in TABLES
+    records = list((read_table if is_table else read_records)(Path(path)))
+    yield from rename_fields(records, fields or JudgmentFields(), str(path), is_table=is_table)
+
+
+def _read_references_file(
+    path: str | os.PathLike[str], records: Sequence[Record]
+) -> Iterator[Record]:
+    """Yield the references of the judged images, as lines of the format."""
+    known = read_references(path)
+    images = list(dict.fromkeys(record.text("image") for record in records))
+    spelled = {str(image): image for image in known}
+    if not all(image in spelled for image in images):
+        translated = translate_ids(images, list(known), complete=False)
+        if translated is not None:
+            spelled = dict(zip(images, translated, strict=True))
+            message = f"{path}: ids match those of the judgments, written differently"
+            warn_caller(f"{message}: {images[0]!r} is {translated[0]!r}", InputNote)
+    for image in images:
+        if image in spelled:
+            content = {"image": image, "references": known[spelled[image]]}
+            yield Record(content, f"{path}, image {image!r}")
 
 
 def build_judgments(records: Iterable[Record], source: str) -> Dataset:
@@ -91,6 +147,18 @@ def _kind(record: Record) -> str:
     return record.refuse("expected 'pair', 'caption', 'captions' or 'references'")
 
 
+def _advise_references(record: Record) -> str:
+    """Return the ways to add references, for the format of the file."""
+    option = "--references FILE (references=) reads them from another file"
+    if Path(record.place.rpartition(", ")[0]).suffix.lower() not in TABLES:
+        return f'add a line {{"image": …, "references": […]}} for it; {option}'
+    names = spell_fields(record.columns or list(record.content))
+    return (
+        f"expected a column references, refs or ref1, ref2, …, found {names}; --reference-field "
+        f"NAME (reference_field=) names one; {option}"
+    )
+
+
 class _Documents:
     """Documents: images, and captions with references of their own."""
 
@@ -109,10 +177,7 @@ class _Documents:
         if key in self._places:
             return self._places[key]
         if own is None:
-            record.refuse(
-                f"image {image!r} has no references; add a line "
-                '{"image": …, "references": […]} for it'
-            )
+            record.refuse(f"image {image!r} has no references; {_advise_references(record)}")
         self._places[key] = len(self.references)
         self._images.append(self._names.setdefault(image, len(self._names)))
         self.references.append(own)

@@ -76,7 +76,8 @@ def _join(first: Record, second: Record) -> Record:
     else:
         answers = _as_list(given) + _as_list(more)
     kept = {key: value for key, value in first.content.items() if key != one}
-    return Record({**kept, several: answers}, f"{first.place} and {second.place}")
+    place = f"{first.place} and {second.place}"
+    return Record({**kept, several: answers}, place, first.columns)
 
 
 def _as_list(answers: object) -> list[object]:

