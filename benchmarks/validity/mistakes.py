@@ -274,7 +274,7 @@ SINGLES: dict[str, tuple[set[str], Plant]] = {
         edit_file(lambda text: f"assistant\n{text}"),
     ),
     "prompt in file": (
-        {"same-beginning-removed"},
+        {"same-beginning-removed", "same-beginning-removed-before-article"},
         edit_file(lambda text: f"The image shows {text}"),
     ),
     "ending in file": (
@@ -367,7 +367,7 @@ def audit_case(
 ) -> tuple[cidery.Audit, float]:
     begun = time.process_time()
     claims = {name: f"{scores[name]:.1f}" for name in metrics}
-    found = cidery.audit(case.rows, case.known, claims, threads=1)
+    found = cidery.audit(case.rows, case.known, claims, threads=1, resamples=100)
     return found, time.process_time() - begun
 
 
@@ -386,13 +386,14 @@ def audit_systems(systems: Mapping[str, Candidates], references: References, unk
         counts.setdefault((what, metrics), []).append(right)
         print(f"{'ok  ' if right else 'MISS'} {what}: {line}", file=sys.stderr, flush=True)
 
-    for number, (what, names) in enumerate(list_planted()):
-        case = cases[number % len(cases)]
-        for name in names:
-            case = SINGLES[name][1](case)
-        scores = case.claim()
-        for metrics in CLAIMS:
-            found, seconds = audit_case(case, scores, metrics)
+    rng = random.Random(0)
+    strange = [(n, perturb(cases[n % len(cases)], rng)) for n in range(unknown)]
+    for metrics in CLAIMS:
+        for number, (what, names) in enumerate(list_planted()):
+            case = cases[number % len(cases)]
+            for name in names:
+                case = SINGLES[name][1](case)
+            found, seconds = audit_case(case, case.claim(), metrics)
             most = max(most, seconds)
             if found.verdict == "confirmed":
                 continue  # the mistakes change nothing that is printed
@@ -401,19 +402,13 @@ def audit_systems(systems: Mapping[str, Candidates], references: References, unk
                 ids for e in first for ids in (tuple(c.id for c in e.causes), *e.alternatives)
             ]
             right = any(is_named(ids, [SINGLES[n][0] for n in names]) for ids in options)
-            shown = " and ".join(options[0]) if options else "nothing"
-            note(what, metrics, right, f"{' + '.join(names)}, {found.verdict}: {shown}")
-    rng = random.Random(0)
-    for number in range(unknown):
-        case = cases[number % len(cases)]
-        scores = perturb(case, rng)
-        for metrics in CLAIMS:
-            found, seconds = audit_case(case, scores, metrics)
+            note(what, metrics, right, f"{' + '.join(names)}: {found.summary}")
+        for number, scores in strange:
+            found, seconds = audit_case(cases[number % len(cases)], scores, metrics)
             most = max(most, seconds)
             fine = found.verdict != "explained"
             note("unknown pipeline", metrics, fine, f"{scores}: {found.summary}")
-    for case in cases:
-        for metrics in CLAIMS:
+        for case in cases:
             found, _ = audit_case(case, case.claim(), metrics)
             note("correct score", metrics, found.verdict == "confirmed", found.summary)
     print()

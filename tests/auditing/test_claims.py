@@ -93,3 +93,12 @@ def test_zeros_that_were_not_digits() -> None:
         for cause in interpretation.causes
     ]
     assert "rounded-before-scaling" not in ids
+
+
+def test_factors_of_scores_that_are_printed_times_100() -> None:
+    interpretations = list_interpretations(read_claims(["cider=14.6", "bleu-4=43.8"]))
+    fitting = [r for r in interpretations if r.fits("cider-d", 1.46) and r.fits("bleu-4", 0.438)]
+    assert [[cause.id for cause in r.causes] for r in fitting] == [["divided-by-10"]]
+    interpretations = list_interpretations(read_claims(["cider=1460.1", "bleu-4=43.8"]))
+    fitting = [r for r in interpretations if r.fits("cider-d", 1.4601) and r.fits("bleu-4", 0.438)]
+    assert [[cause.id for cause in r.causes] for r in fitting] == [["times-10"]]

@@ -78,7 +78,14 @@ def test_truncated(example: Example) -> None:
     ("id", "text"),
     [
         ("mojibake", "a dogâ€™s cafÃ©"),
-        ("escapes", "a dog &amp; a cat"),
+        ("html-entities", "a dog &amp; a cat"),
+        ("escapes", "a dog\\n"),
+        ("special-tokens", "a dog<|im_end|>"),
+        ("prefix", "Answer: a dog"),
+        ("quotes", '"a dog"'),
+        ("markdown", "**a dog**"),
+        ("reasoning", "<think>A dog?</think>a dog"),
+        ("refusal", "I'm sorry, I cannot describe this image."),
         ("empty-captions", " . "),
     ],
 )
@@ -122,7 +129,11 @@ def test_prompts(example: Example) -> None:
 
 def test_scripts_and_languages(example: Example) -> None:
     chinese = dict.fromkeys(example.system_a, "一只狗在海滩上奔跑")
-    assert "unknown-script-in-captions" in ids(cidery.audit_files(chinese, example.references))
+    finding = find(cidery.audit_files(chinese, example.references), "unknown-script-in-captions")
+    assert finding.advice == "Score with --language zh, or with --tokenizer words."
+    arabic = dict.fromkeys(example.system_a, "كلب")  # too short to know the language
+    finding = find(cidery.audit_files(arabic, example.references), "unknown-script-in-captions")
+    assert finding.advice.startswith("Score with --language and its code, or")
     german = {i: f"ein Hund läuft am Strand entlang {i}" for i in example.system_a}
     assert "other-language" in ids(cidery.audit_files(german, example.references))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,9 +16,49 @@ from cidery.corpus import Candidates, Corpus, ImageId, References, group_referen
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cidery.frequencies import DocumentFrequencies
+
 _BLOCK = 50
 COMPLETE = 0.6
 """Minimum share of images with captions; below it, only the images with captions are scored."""
+
+
+PARTS = ("head", "tail", "references-head", "references-tail", "every")
+"""Selections that leave out images."""
+
+
+@dataclass(frozen=True)
+class ImageSelection:
+    """Rows and images that are scored."""
+
+    rows: Literal[
+        "first",
+        "last",
+        "all",
+        "separate",
+        "empty",
+        "head",
+        "tail",
+        "references-head",
+        "references-tail",
+        "every",
+        "repeated-head",
+    ] = "first"
+    """`first` or `last` row of each image, `all` rows, each row `separate` as an image of its own,
+    `empty` captions for missing images, the `head` or `tail` of the file or of the references,
+    `every` second, third, … row, or the file with its head repeated at the end."""
+    count: int = 0
+    """Number of images."""
+    start: int = 0
+    """First row for `every`."""
+
+    @property
+    def is_part(self) -> bool:
+        """True where some images are left out."""
+        return self.rows in PARTS
+
+
+ALL_IMAGES = ImageSelection()
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +78,8 @@ class AuditData:
     """Ids of rows whose image has no references."""
     candidates_name: str = "candidates"
     references_name: str = "references"
+    frequencies: Mapping[str, DocumentFrequencies] = field(default_factory=dict)
+    """Further document frequencies by name, on which weights may have been counted."""
 
     @classmethod
     def build(
@@ -45,6 +88,7 @@ class AuditData:
         references: References,
         candidates_name: str = "candidates",
         references_name: str = "references",
+        frequencies: Mapping[str, DocumentFrequencies] | None = None,
     ) -> AuditData:
         """Match rows with images and validate both sides; unmatched rows are recorded."""
         corpus = Corpus.build(
@@ -68,6 +112,7 @@ class AuditData:
                 unmatched_ids,
                 candidates_name,
                 references_name,
+                frequencies or {},
             )
         whole = Corpus.from_references(
             {image: group for image, group in zip(images, groups, strict=True) if group},
@@ -84,6 +129,7 @@ class AuditData:
             unmatched_ids,
             candidates_name,
             references_name,
+            frequencies or {},
         )
 
     @cached_property
@@ -115,6 +161,25 @@ class AuditData:
         """Last row of each image, in the order of the first rows."""
         last = {int(image): row for row, image in enumerate(self.row_images)}
         return np.asarray([last[int(self.row_images[row])] for row in self.first_rows], np.int64)
+
+    def find_part(self, images: ImageSelection) -> NDArray[np.int64]:
+        """Return the places of a part of the images among the first rows."""
+        first, count = self.first_rows, images.count
+        places = np.arange(len(first))
+        if images.rows == "head":
+            return places[:count]
+        if images.rows == "tail":
+            return places[-count:]
+        if images.rows == "every":
+            return places[images.start :: count]
+        described = self.described
+        chosen = described[:count] if images.rows == "references-head" else described[-count:]
+        return np.flatnonzero(np.isin(self.row_images[first], chosen))
+
+    @cached_property
+    def has_order_of_references(self) -> bool:
+        """True where the rows have the order of the references."""
+        return bool((np.diff(self.row_images[self.first_rows]) >= 0).all())
 
     @cached_property
     def described(self) -> NDArray[np.int64]:
@@ -231,6 +296,15 @@ class TokenIds:
     def join(self, groups: NDArray[np.int64]) -> TokenIds:
         """Return one caption for each group of consecutive captions."""
         return replace(self, offsets=self.offsets[groups])
+
+    def slice(self, start: int, end: int) -> TokenIds:
+        """Return the captions from one index to another."""
+        first, last = int(self.offsets[start]), int(self.offsets[end])
+        return replace(
+            self,
+            words=self.words[first:last],
+            offsets=self.offsets[start : end + 1] - self.offsets[start],
+        )
 
     def limit(self, most: int) -> TokenIds:
         """Return the first tokens of each caption."""

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from cidery.auditing.audit_data import AuditData
+from cidery.auditing.audit_data import AuditData, ImageSelection
 from cidery.auditing.pipelines import (
     AuditPipeline,
-    ImageSelection,
     ReferenceSelection,
     TokenEdit,
 )
+from cidery.auditing.text_edits import CLEANABLE, TextEdit
+from cidery.auditing.variants import ORDERS, SIGMAS
 from cidery.errors import SettingError
+from cidery.text import KINDS
 
 BATCH_SIZES = (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000)
 _COMMON_SIZES = (1, 8, 10, 16, 32, 50, 64, 100, 128, 256, 500, 1000)
-_HEADS = (10, 50, 100, 200, 500, 1000, 2000, 2500, 3000, 4000)
+_HEADS = (
+    *(10, 50, 64, 100, 128, 200, 250, 256, 300, 400, 500, 512, 600, 700, 750, 800, 900, 1000, 1024),
+    *(1500, 2000, 2048, 2500, 3000, 3500, 4000, 4096, 4500, 5000, 10000, 20000, 30000, 40000),
+)
+_REPEATED = (10, 50, 100, 200, 250, 500, 1000)
+_WORD_LIMITS = range(4, 41)
+_CHARACTER_LIMITS = (*range(20, 105, 5), 32, 48, 64, 77, 96, *range(110, 210, 10), 128, 250, 256)
+_SHIFTS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 32, 50, 64, 100, 500, 1000)
+_STEPS = (2, 3, 4, 5, 8, 10)
 _MOST_REFERENCES = 50
+_MOST_ONLY = 6
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,8 @@ class Cause:
 
     id: str
     family: str
-    """Step: tokenizer, ids, references, weights, metric, averaging, scale or rounding."""
+    """Step: captions, tokenizer, ids, images, references, weights, metric, averaging, scale or
+    rounding."""
     sentence: str
     common: int
     """Rough frequency, 1 to 100; it orders equally simple explanations."""
@@ -62,7 +74,12 @@ class Cause:
 
 
 _STANDARD = AuditPipeline()
-_CHOICES = {"tokens": TokenEdit, "references": ReferenceSelection, "images": ImageSelection}
+_CHOICES = {
+    "texts": TextEdit,
+    "tokens": TokenEdit,
+    "references": ReferenceSelection,
+    "images": ImageSelection,
+}
 
 
 def _read_causes() -> dict[str, list[Cause]]:
@@ -82,6 +99,7 @@ def _read_causes() -> dict[str, list[Cause]]:
 
 _GROUPS = _read_causes()
 (MISSING_LEFT_OUT,) = _GROUPS["missing-left-out"]
+(RANDOM_ORDER,) = _GROUPS["random-order"]
 TRUNCATED, ROUNDED_BEFORE = _GROUPS["printing"]
 SCALES: Mapping[Cause, float] = MappingProxyType(
     {cause: cause.factor for cause in _GROUPS["scale"] if cause.factor is not None}
@@ -91,7 +109,7 @@ _INTERPRETATIONS = (*SCALES, TIMES_100, TRUNCATED, ROUNDED_BEFORE)
 _FIXED = tuple(
     cause
     for name, group in _GROUPS.items()
-    if name not in ("references", "scale", "printing")
+    if name not in ("references", "repairs", "scale", "printing")
     for cause in group
 )
 
@@ -110,6 +128,26 @@ def _list_references(most: int) -> list[Cause]:
             single_only=count > 5,
         )
         for count in range(1, min(most, _MOST_REFERENCES + 1))
+    ]
+    causes += [
+        Cause(
+            f"reference-{count}-only",
+            "references",
+            f"Only reference number {count} of each image was used.",
+            9,
+            {"references": ReferenceSelection("only", count)},
+        )
+        for count in range(2, min(most, _MOST_ONLY) + 1)
+    ]
+    causes += [
+        Cause(
+            f"last-{count}-references",
+            "references",
+            f"Only the last {count} references of each image were used.",
+            6,
+            {"references": ReferenceSelection("last", count)},
+        )
+        for count in range(2, min(most, _MOST_ONLY))
     ]
     others = _GROUPS["references"]
     return causes + (others if most > 1 else others[-1:])  # the last one needs one reference
@@ -134,19 +172,205 @@ def _list_batches(count: int) -> list[Cause]:
     ]
 
 
-def _list_heads(count: int) -> list[Cause]:
+def _list_parts(count: int, *, has_other_order: bool = True) -> list[Cause]:
+    """Return the causes that score a part of `count` images, or some images twice."""
+    causes = []
+    for size in _HEADS:
+        if size >= count:
+            continue
+        common = 14 if size in _ROUND else 5
+        for rows, place, where in (
+            ("head", "first", "of the captions' file"),
+            ("tail", "last", "of the captions' file"),
+            ("references-head", "first", "of the references' file"),
+            ("references-tail", "last", "of the references' file"),
+        ):
+            if rows.startswith("references") and not has_other_order:
+                continue
+            of = "-of-the-references" if rows.startswith("references") else ""
+            causes.append(
+                Cause(
+                    f"{place}-{size}-images{of}",
+                    "images",
+                    f"Only the {place} {size} images {where} were scored.",
+                    common - 3 * bool(of) - 2 * (place == "last"),
+                    {"images": ImageSelection(rows, size)},  # type: ignore[arg-type]
+                    single_only=size not in _ROUND or bool(of),
+                )
+            )
+    for step in _STEPS:
+        for start in range(min(step, 2)):
+            causes.append(
+                Cause(
+                    f"one-image-of-{step}-from-{start + 1}",
+                    "images",
+                    f"Only one image of {step} was scored, from number {start + 1} on.",
+                    4 if step == 2 else 3,
+                    {"images": ImageSelection("every", step, start)},
+                    single_only=True,
+                )
+            )
+    for size in _REPEATED:
+        if size < count:
+            causes.append(
+                Cause(
+                    f"first-{size}-images-counted-twice",
+                    "images",
+                    f"The first {size} images were counted twice.",
+                    4,
+                    {"images": ImageSelection("repeated-head", size)},
+                    single_only=True,
+                )
+            )
+    return causes
+
+
+def _list_limits(texts: Sequence[str]) -> list[Cause]:
+    """Return the causes that cut captions off, where some of `texts` are longer."""
+    most_words = max((len(text.split()) for text in texts), default=0)
+    most_characters = max(map(len, texts), default=0)
+    causes = [
+        Cause(
+            f"cut-at-{count}-words",
+            "captions",
+            f"Captions were cut off after {count} words.",
+            24 if count in _COMMON_LIMITS else 12,
+            {"texts": TextEdit("first-words", count)},
+        )
+        for count in _WORD_LIMITS
+        if count < most_words
+    ]
+    return causes + [
+        Cause(
+            f"cut-at-{count}-characters",
+            "captions",
+            f"Captions were cut off after {count} characters.",
+            10 if count in _COMMON_LIMITS else 6,
+            {"texts": TextEdit("first-characters", count)},
+            single_only=count not in _COMMON_LIMITS,
+        )
+        for count in sorted(_CHARACTER_LIMITS)
+        if count < most_characters
+    ]
+
+
+_COMMON_LIMITS = (8, 10, 12, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50, 60, 64, 80, 100, 128, 200, 256)
+_ROUND = (100, 200, 500, 1000, 2000, 2500, 3000, 4000, 5000, 10000)
+
+
+def _list_repairs(texts: Sequence[str]) -> list[Cause]:
+    """Return the causes that repair `texts`, where this changes some of them."""
+    causes = [
+        Cause(
+            f"{kind}-removed",
+            "captions",
+            f"The claim was computed without {KINDS[kind].description} that the captions have.",
+            70,
+            {"texts": TextEdit(kind)},
+        )
+        for kind in CLEANABLE
+    ]
+    causes += _GROUPS["repairs"]
+    if not texts:
+        return causes
+    original = list(texts)
+    return [cause for cause in causes if cause.changes["texts"].apply(original) != original]
+
+
+def _is_effective(cause: Cause, texts: Sequence[str], references: Sequence[str]) -> bool:
+    """Return whether a cause changes the texts of either side."""
+    edit: TextEdit = cause.changes["texts"]
+    if edit.name in ("append", "prepend"):
+        return True
+    sides = (texts if edit.is_of_candidates else [], references if edit.is_of_references else [])
+    return any(edit.apply(side) != list(side) for side in sides)
+
+
+def _list_shifts(count: int) -> list[Cause]:
     return [
         Cause(
-            f"first-{size}-images",
-            "images",
-            f"Only the first {size} images were scored.",
-            6,
-            {"images": ImageSelection("head", size)},
+            f"ids-shifted-{way}-by-{size}",
+            "ids",
+            f"Ids are shifted by {size} lines: captions were compared with images of {where}.",
+            7,
+            {"pairing": f"shifted:{sign * size}"},
             single_only=True,
         )
-        for size in _HEADS
+        for size in _SHIFTS
         if size < count
+        for way, sign, where in (
+            ("down", 1, "later lines"),
+            ("up", -1, "earlier lines"),
+        )
     ]
+
+
+def _list_cider_settings() -> list[Cause]:
+    causes = [
+        Cause(
+            f"cider-sigma-{sigma}",
+            "metric",
+            f"CIDEr-D's penalty for length has σ = {sigma}, not 6.",
+            9,
+            {"cider": f"sigma-{sigma}"},
+            (),
+            f"cider-d:sigma={sigma}",
+        )
+        for sigma in SIGMAS
+    ]
+    for n in ORDERS:
+        for variant, noun, label in (
+            ("d", "CIDEr-D", "cider-d"),
+            ("plain", "Plain CIDEr", "cider:faithful=coco"),
+        ):
+            causes.append(
+                Cause(
+                    f"{label.partition(':')[0]}-of-{n}-grams",
+                    "metric",
+                    f"{noun} with n-grams of 1 to {n} words, not of 1 to 4."
+                    if n > 1
+                    else f"{noun} of single words, not of n-grams of 1 to 4 words.",
+                    6,
+                    {"cider": f"{variant}-order-{n}"},
+                    (),
+                    f"{label}{',' if ':' in label else ':'}n={n}",
+                    single_only=variant == "plain",
+                )
+            )
+    return causes
+
+
+def _list_frequencies(names: Iterable[str]) -> list[Cause]:
+    """Return the causes of weights counted on given document frequencies."""
+    return [
+        Cause(
+            f"weights-from-{name}",
+            "weights",
+            f"Weights were counted on {name}, not on the references.",
+            60,
+            {"weights": name},
+            ("--frequencies", name),
+        )
+        for name in names
+    ]
+
+
+def _list_image_counts(count: int) -> list[Cause]:
+    return [
+        Cause(
+            f"weights-for-{size}-images",
+            "weights",
+            f"Weights were counted on the references, but for {size:,} images.",
+            5,
+            {"weights": f"count:{size}"},
+            single_only=True,
+        )
+        for size in _IMAGE_COUNTS
+        if size != count
+    ]
+
+
+_IMAGE_COUNTS = (1000, 5000, 40504, 82783, 113287, 123287)
 
 
 def list_causes() -> tuple[Cause, ...]:
@@ -156,14 +380,28 @@ def list_causes() -> tuple[Cause, ...]:
     [cause.id for cause in list_causes() if cause.family == "weights"]
     ```
     """
-    numbered = (*_list_references(6), *_list_batches(10**9), *_list_heads(10**9))
-    return (*_FIXED, *numbered, *_INTERPRETATIONS)
+    return (*_FIXED, *_list_numbered(5), *_INTERPRETATIONS)
 
 
-def find_cause(id: str) -> Cause:
-    """Return the cause with that id."""
-    every = (*_FIXED, *_INTERPRETATIONS, *_list_references(_MOST_REFERENCES + 1))
-    every += (*_list_batches(10**9), *_list_heads(10**9))
+def _list_numbered(references: int) -> tuple[Cause, ...]:
+    """Return all causes that have a number, for up to `references` per image."""
+    many = 10**9
+    return (
+        *_list_references(references),
+        *_list_batches(many),
+        *_list_parts(many),
+        *_list_limits(["a " * 1000]),
+        *_list_repairs(()),
+        *_list_shifts(many),
+        *_list_cider_settings(),
+        *_list_image_counts(0),
+    )
+
+
+def find_cause(id: str, frequencies: Iterable[str] = ()) -> Cause:
+    """Return the cause with that id; `frequencies` names further document frequencies."""
+    every = (*_FIXED, *_INTERPRETATIONS, *_list_numbered(_MOST_REFERENCES + 1))
+    every += tuple(_list_frequencies(frequencies))
     for cause in every:
         if cause.id == id:
             return cause
@@ -178,18 +416,29 @@ def list_relevant(data: AuditData, metrics: Iterable[str]) -> list[Cause]:
     """Return the causes that can change these metrics' scores on these data."""
     claimed = set(metrics)
     families = {metric.partition("-")[0] for metric in claimed}
+    texts = [data.rows[row] for row in data.first_rows.tolist()]
     causes = [*_GROUPS["tokenizer"], *_GROUPS["ids"]]
+    causes += [
+        cause for cause in _GROUPS["captions"] if _is_effective(cause, texts, data.references)
+    ]
+    causes += _list_repairs(texts)
+    causes += _list_limits(texts)
+    causes += _list_shifts(len(data.first_rows))
     if data.has_duplicates:
         causes += _GROUPS["duplicates"]
     if len(data.missing):
         causes += _GROUPS["missing"]
     causes += _list_references(int(data.reference_counts[data.described].max()))
     causes += _list_batches(len(data.first_rows))
-    causes += _list_heads(len(data.first_rows))
+    causes += _list_parts(len(data.first_rows), has_other_order=not data.has_order_of_references)
     if "cider" in families:
         causes += _GROUPS["weights"]
         causes += _GROUPS["whole-file"] if len(data.missing) else []
+        causes += _list_frequencies(data.frequencies)
+        causes += _list_image_counts(len(data.described))
         causes += _GROUPS["cider-r"] if "cider-r" in claimed else _GROUPS["cider"]
+        if "cider-r" not in claimed:
+            causes += _list_cider_settings()
     if "bleu" in families:
         orders = [metric for metric in claimed if metric.startswith("bleu")]
         # With several claimed orders, none can be another under a wrong name.

@@ -14,16 +14,22 @@ from cidery.auditing.causes import MISSING_LEFT_OUT, SCALES, Cause, find_cause
 from cidery.auditing.claims import Claim, ClaimsLike, find_metric, read_claims
 from cidery.auditing.interpretations import Interpretation, list_interpretations
 from cidery.auditing.pipelines import AuditPipeline, Engine, NotApplicableError
-from cidery.auditing.search import Fit, Search, SearchResult, Trial
+from cidery.auditing.search import CONVINCING, Fit, Search, SearchResult, Trial, weigh
 from cidery.corpus import Candidates, References
 from cidery.errors import SettingError, UnreliableWarning
+from cidery.frequencies import DocumentFrequencies
 from cidery.scoring.evaluation import score
+from cidery.scoring.pipeline import FrequenciesLike, read_frequencies
 from cidery.statistics import RESAMPLES, Interval
 from cidery.tables import Column, Table, Tabular, without_nan
 
 NO_CAUSE = "none"
 """Name of the standard pipeline on the command line."""
 _SHOWN_NEAREST = 3
+_FEW_BY_CHANCE = 0.5
+"""Expected number of other pipelines below which a chance in percent is shown."""
+_RIVAL = 0.3
+"""Minimum likelihood of another explanation, relative to the first one, to name it beside it."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,13 @@ class FittingPipeline:
     """Command that prints these scores."""
     alternatives: tuple[tuple[str, ...], ...] = ()
     """Other causes that give identical scores on these captions."""
+    chance: float = 0.0
+    """Expected number of pipelines, among those at least as likely, that fit by coincidence."""
+
+    @property
+    def is_convincing(self) -> bool:
+        """True where a fit by coincidence is unlikely."""
+        return self.chance < CONVINCING
 
     @property
     def sentence(self) -> str:
@@ -55,6 +68,7 @@ class FittingPipeline:
             "scores": dict(self.scores),
             "command": self.command,
             "alternatives": [list(ids) for ids in self.alternatives],
+            "chance": self.chance,
         }
 
 
@@ -108,10 +122,25 @@ class Audit(Tabular):
 
     @property
     def verdict(self) -> str:
-        """`confirmed`, `explained` or `unexplained`."""
+        """`confirmed`, `explained`, `possible` or `unexplained`.
+
+        An explanation is only `possible` where others fit, too, or would by coincidence.
+        """
         if not self.explanations:
             return "unexplained"
-        return "explained" if self.explanations[0].causes else "confirmed"
+        first = self.explanations[0]
+        if not first.causes:
+            return "confirmed"
+        return "possible" if self.rivals or not first.is_convincing else "explained"
+
+    @property
+    def rivals(self) -> tuple[FittingPipeline, ...]:
+        """Other explanations that are nearly as likely as the first one."""
+        if not self.explanations:
+            return ()
+        first, *others = self.explanations
+        least = _RIVAL * weigh(first.causes)
+        return tuple(other for other in others if weigh(other.causes) >= least)
 
     @property
     def fitting(self) -> int:
@@ -127,6 +156,22 @@ class Audit(Tabular):
             return f"{claimed}: confirmed. {self._explain_scale()}".rstrip()
         if self.verdict == "explained":
             return f"{claimed}: explained by {_name(self.explanations[0].causes)}."
+        if self.verdict == "possible":
+            first = self.explanations[0]
+            if first.is_convincing:
+                rivals = " or ".join(_name(rival.causes) for rival in self.rivals[:_SHOWN_NEAREST])
+                return f"{claimed}: explained by {_name(first.causes)}, or by {rivals}."
+            verb = "fits" if len(first.causes) == 1 else "fit"
+            named = f"{claimed}: {_name(first.causes)} {verb}"
+            more = "Claim more scores, or more digits."
+            if first.chance < _FEW_BY_CHANCE:
+                return (
+                    f"{named}, but the chance that some pipeline would is about "
+                    f"{100 * first.chance:.0f} %. {more}"
+                )
+            count = round(first.chance)
+            others = "1 other" if count <= 1 else f"{count} others"
+            return f"{named}, but so would about {others} by chance. {more}"
         near = self.nearest[0] if self.nearest else None
         what = f"; the closest differs by {100 * near.distance:.1f} %" if near else ""
         return f"{claimed}: none of {self.tried} pipelines reproduces this{what}."
@@ -199,6 +244,7 @@ def audit(
     candidates_name: str = "results.json",
     references_name: str = "references.json",
     options: Sequence[str] = (),
+    frequencies: Iterable[FrequenciesLike] = (),
 ) -> Audit:
     """Find the pipelines that reproduce claimed scores.
 
@@ -216,20 +262,24 @@ def audit(
         candidates_name: name of the candidates in messages and commands.
         references_name: name of the references in messages and commands.
         options: options that commands need to read the files.
+        frequencies: further document frequencies that weights may have been counted on, such as
+            files made by `cidery frequencies`.
 
     ```python
     cidery.audit(candidates, references, {"cider": "0.993", "bleu-4": "0.31"}).summary
     ```
     """
     claims = read_claims(claimed)
-    data = AuditData.build(candidates, references, candidates_name, references_name)
+    named = _name_frequencies(frequencies)
+    data = AuditData.build(candidates, references, candidates_name, references_name, named)
     metrics = [claim.metric for claim in claims]
     interpretations = list_interpretations(claims)
     scale = interpretations[0].factors
     standard = _score_standard(data, claims, scale, (confidence, resamples, seed), threads)
     search = Search(data, metrics, interpretations, threads)
     found = search.run(pairs=pairs)
-    writer = _Writer(claims, (candidates_name, references_name, *options), data)
+    given = [word for name in named for word in ("--frequencies", name)]
+    writer = _Writer(claims, (candidates_name, references_name, *options, *given), data)
     fitting = _explain(found.fits, writer, data)
     is_standard = bool(found.fits) and not found.fits[0].causes
     return Audit(
@@ -253,6 +303,7 @@ def apply_causes(
     causes: Sequence[str],
     claimed: ClaimsLike | None = None,
     metrics: Sequence[str] = ("cider", "bleu-4", "rouge-l"),
+    frequencies: Iterable[FrequenciesLike] = (),
 ) -> dict[str, float]:
     """Score captions by a pipeline with these causes; without causes, by the standard pipeline.
 
@@ -264,8 +315,9 @@ def apply_causes(
     apply_causes(candidates, references, ["no-tokenizer"], metrics=["cider"])
     ```
     """
-    data = AuditData.build(candidates, references)
-    chosen = [find_cause(id) for id in causes]
+    named = _name_frequencies(frequencies)
+    data = AuditData.build(candidates, references, frequencies=named)
+    chosen = [find_cause(id, named) for id in causes]
     claims = read_claims(claimed) if claimed else ()
     labels = {claim.name: claim.metric for claim in claims} or {
         name: find_metric(name) for name in metrics
@@ -290,6 +342,17 @@ def apply_causes(
             if all(interpretation.fits(metric, score) for metric, score in found.items()):
                 return {name: found[m] * interpretation.factors[m] for name, m in labels.items()}
     return {name: scores[m] * interpretations[0].factors[m] for name, m in labels.items()}
+
+
+def _name_frequencies(given: Iterable[FrequenciesLike]) -> dict[str, DocumentFrequencies]:
+    """Return document frequencies by name: the file's, or their own."""
+    named = {}
+    for frequencies in given:
+        read = read_frequencies(frequencies)
+        if not isinstance(read, str):
+            is_file = not isinstance(frequencies, DocumentFrequencies)
+            named[str(frequencies) if is_file else read.name] = read
+    return named
 
 
 def _run_alone(
@@ -342,6 +405,7 @@ def _explain(fits: Sequence[Fit], writer: _Writer, data: AuditData) -> tuple[Fit
                 writer.scale(first.scores, first.interpretation),
                 writer.write(first),
                 tuple(tuple(cause.id for cause in fit.causes) for fit in others),
+                first.chance,
             )
         )
     return tuple(fitting)
@@ -434,4 +498,6 @@ class _Writer:
         metrics = [word for claim in self.claims for word in ("-m", claim.metric)]
         incomplete = len(self.data.missing) or self.data.unmatched_ids
         missing = ["--missing", "skip"] if incomplete else []
-        return shlex.join(["cidery", "score", *self.files, *metrics, *missing])
+        own = ("--frequencies", *self.data.frequencies)
+        files = [word for word in self.files if word not in own]
+        return shlex.join(["cidery", "score", *files, *metrics, *missing])

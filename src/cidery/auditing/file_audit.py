@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,20 +12,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.audit_data import AuditData
+from cidery.auditing.audit_data import AuditData, ImageSelection
 from cidery.auditing.pipelines import (
     AuditPipeline,
     Engine,
-    ImageSelection,
     NotApplicableError,
     pair_rows,
+)
+from cidery.auditing.text_edits import (
+    decode_again,
+    has_escapes,
+    has_mojibake,
+    has_special_tokens,
+    remove_special_tokens,
+    undo_escapes,
 )
 from cidery.corpus import LENGTH_ROBUST_METRICS, Candidates, Corpus, References
 from cidery.runtime import current_progress
 from cidery.scoring import Pipeline, Scorer
 from cidery.statistics import Floats
 from cidery.tables import without_nan
-from cidery.text import classify_scripts, split_words
+from cidery.text import (
+    KINDS,
+    LANGUAGES,
+    classify_scripts,
+    clean_captions,
+    scan_captions,
+    split_words,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -387,55 +400,6 @@ def _find_swapped_problem(found: _Inspection) -> Iterator[Finding]:
 
 # -- captions -------------------------------------------------------------------------------------
 
-_SPECIAL = re.compile(
-    r"<\|[^|<>]{1,30}\|>|</?(?:s|bos|eos|sos|start|end|unk|pad|sep|cls|mask|image|br|p)>|"
-    r"\[(?:SEP|CLS|PAD|UNK|MASK|BOS|EOS|END|INST|/INST)\]|\b(?:startseq|endseq|UNK|EOS|BOS)\b|"
-    r"(?<=\w)@@(?=\s|$)|(?:^|(?<=\s))##(?=\w)|[\u0120\u2581]",
-)
-
-
-def _clean_special(caption: str) -> str:
-    return " ".join(_SPECIAL.sub(" ", caption.replace("@@ ", "").replace(" ##", "")).split())
-
-
-def _find_special(caption: str) -> bool:
-    return _SPECIAL.search(caption) is not None
-
-
-_MOJIBAKE = re.compile(
-    "[\u00c2\u00c3\u00e2\u00f0\u00d0\u00d1][\u0080-\u00bf\u0152-\u02dc\u2010-\u2122]"
-)
-
-
-def _find_mojibake(caption: str) -> bool:
-    return "\ufffd" in caption or (
-        not caption.isascii()
-        and _MOJIBAKE.search(caption) is not None
-        and _decode_again(caption) != caption
-    )
-
-
-def _decode_again(caption: str) -> str:
-    """Undo one wrong decoding of UTF-8, where that is possible."""
-    for encoding in ("cp1252", "latin-1"):
-        try:
-            return caption.encode(encoding).decode()
-        except UnicodeError:
-            continue
-    return caption.replace("\ufffd", " ")
-
-
-_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{2,5}|#x[0-9a-f]{2,4});|\\u[0-9a-f]{4}|\\n")
-
-
-def _find_escapes(caption: str) -> bool:
-    return ("&" in caption or "\\" in caption) and _ENTITY.search(caption) is not None
-
-
-def _undo_escapes(caption: str) -> str:
-    plain = html.unescape(caption).replace("\\n", " ")
-    return re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), plain)
-
 
 @dataclass(frozen=True)
 class _TextProblem:
@@ -444,33 +408,60 @@ class _TextProblem:
     id: str
     description: str
     find: Callable[[str], bool]
-    clean: Callable[[str], str]
+    clean: Callable[[str], str] | None
+    """Repair; None where there is none."""
     advice: str
+    in_references: bool = True
+    """True where references are checked, too."""
 
 
-_TEXT_PROBLEMS = (
-    _TextProblem(
-        "special-tokens",
-        "special tokens, such as <eos>",
-        _find_special,
-        _clean_special,
-        "Remove them before scoring; they count as words.",
-    ),
-    _TextProblem(
+def _list_text_problems() -> Iterator[_TextProblem]:
+    for kind in KINDS.values():
+        if kind.name == "special-tokens":
+            yield _TextProblem(
+                kind.name,
+                "special tokens or marks of subwords, such as <eos>",
+                lambda caption, find=kind.find: find(caption) or has_special_tokens(caption),  # type: ignore[misc]
+                lambda caption: remove_special_tokens(clean_captions([caption], _TOKENS)[0]),
+                _ADVICE,
+            )
+        elif kind.clean is not None:
+            yield _TextProblem(
+                kind.name,
+                kind.description,
+                kind.find,
+                kind.clean,
+                f"Remove them before scoring (--clean {kind.name}); they count as words.",
+                in_references=kind.name == "html-entities",
+            )
+        elif kind.name != "truncated":  # a check of its own
+            yield _TextProblem(
+                kind.name,
+                kind.description,
+                kind.find,
+                None,
+                "Caption these images again; the text is not a caption.",
+                in_references=False,
+            )
+    yield _TextProblem(
         "mojibake",
         "wrongly decoded text (mojibake)",
-        _find_mojibake,
-        _decode_again,
+        has_mojibake,
+        decode_again,
         "Read and write the file as UTF-8.",
-    ),
-    _TextProblem(
+    )
+    yield _TextProblem(
         "escapes",
-        "escape sequences, such as &amp; or \\n",
-        _find_escapes,
-        _undo_escapes,
-        "Unescape them before scoring; they count as words.",
-    ),
-)
+        "escape sequences of JSON, such as \\n",
+        has_escapes,
+        undo_escapes,
+        "Decode them before scoring; they count as words.",
+    )
+
+
+_ADVICE = "Remove them before scoring; they count as words."
+_TOKENS = ("special-tokens",)
+_TEXT_PROBLEMS = tuple(_list_text_problems())
 
 
 def _find_text_problems(found: _Inspection) -> Iterator[Finding]:
@@ -479,18 +470,23 @@ def _find_text_problems(found: _Inspection) -> Iterator[Finding]:
         captions = found.captions
         rows = [row for row, caption in enumerate(captions) if problem.find(caption)]
         if rows:
-            cleaned = list(captions)
-            for row in rows:
-                cleaned[row] = problem.clean(captions[row])
+            cost = found.leave_out(rows) if problem.clean is None else None
+            if problem.clean is not None:
+                cleaned = list(captions)
+                for row in rows:
+                    cleaned[row] = problem.clean(captions[row])
+                cost = found.repair(cleaned)
             yield Finding(
                 problem.id,
                 f"{_count(len(rows), 'caption')} of {data.candidates_name} "
                 f"{'has' if len(rows) == 1 else 'have'} {problem.description}.",
                 len(rows),
                 found.show(rows),
-                found.repair(cleaned),
+                cost,
                 problem.advice,
             )
+        if not problem.in_references or problem.clean is None:
+            continue
         marked = [i for i, text in enumerate(data.references) if problem.find(text)]
         if marked:
             texts = list(data.references)
@@ -735,9 +731,15 @@ def _find_scripts_problem(found: _Inspection) -> Iterator[Finding]:
             len(others),
             tuple(_shorten(texts[i]) for i, _ in others[:_EXAMPLES]),
             by_words - found.score,
-            "Score with --language, such as --language zh, or with --tokenizer words.",
+            f"Score with --language{_name_language(texts)}, or with --tokenizer words.",
         )
         return
+
+
+def _name_language(texts: Sequence[str]) -> str:
+    """Return ` CODE` for the language of captions, `` where it is unknown or not supported."""
+    code = scan_captions(texts).language
+    return f" {code}" if code in LANGUAGES else " and its code"
 
 
 def _find_languages_problem(found: _Inspection) -> Iterator[Finding]:

@@ -9,6 +9,8 @@ from cidery.auditing.causes import ROUNDED_BEFORE, SCALES, TIMES_100, TRUNCATED,
 from cidery.auditing.claims import FINEST, Claim
 
 _PERCENT = 100.0
+_FEW = 2
+"""Maximum number of decimals of a score that was multiplied by 100."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,18 @@ def list_interpretations(claims: Sequence[Claim]) -> tuple[Interpretation, ...]:
     if percent and percent != every:
         interpretations.append(_read(claims, (TIMES_100,), dict.fromkeys(percent, _PERCENT)))
     base = dict(plain[0].factors)
-    for cause, factor in SCALES.items():
+    # Scores with few decimals were multiplied by 100 before another factor.
+    unit = _PERCENT if any(c.is_percent and _count_decimals(c) <= _FEW for c in claims) else 1.0
+    for cause, relative in SCALES.items():
+        factor = unit * relative
         for chosen in _choose_scaled(every):
             natural = all(not claim.is_percent for claim in claims if claim.metric not in chosen)
             others = dict.fromkeys(every - chosen, 1.0 if natural else _PERCENT)
+            if (
+                all(factor == plain[0].factors[m] for m in chosen)
+                and others.items() <= base.items()
+            ):
+                continue  # the same as without a cause
             interpretations.append(_read(claims, (cause,), others | dict.fromkeys(chosen, factor)))
     interpretations.append(_read(claims, (TRUNCATED,), base, truncated=True))
     if any(_count_zeros(claim) for claim in claims):
@@ -87,6 +97,10 @@ def _read(
             (claim.value + above + slack) / factor,
         )
     return Interpretation(causes, chosen, bounds)
+
+
+def _count_decimals(claim: Claim) -> int:
+    return len(claim.text.removesuffix("%").strip().partition(".")[2])
 
 
 def _count_zeros(claim: Claim) -> int:

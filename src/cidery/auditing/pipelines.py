@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.audit_data import AuditData, TokenIds
+from cidery.auditing.audit_data import ALL_IMAGES, PARTS, AuditData, ImageSelection, TokenIds
 from cidery.auditing.splitters import PTB_PAIRS, SPLITTER_PAIRS, SPLITTERS, SplitterPair
+from cidery.auditing.text_edits import NO_EDIT, TextEdit
 from cidery.auditing.variants import VARIANTS, Variant
 from cidery.frequencies import SHIPPED, DocumentFrequencies, sort_levels
 from cidery.metrics.base import (
@@ -51,6 +52,8 @@ class TokenEdit:
     start: bool = False
     end: bool = False
     candidates_only: bool = False
+    limit: int | None = None
+    """Maximum length of candidates."""
     reference_limit: int | None = None
 
 
@@ -58,21 +61,23 @@ class TokenEdit:
 class ReferenceSelection:
     """References that are used, and how they are combined."""
 
-    use: Literal["all", "first", "last", "joined", "characters", "separate"] = "all"
-    """`characters`: each character of the first one; `separate`: each as an image of its own."""
+    use: Literal[
+        "all",
+        "first",
+        "last",
+        "only",
+        "without-first",
+        "shortest",
+        "longest",
+        "distinct",
+        "joined",
+        "characters",
+        "separate",
+    ] = "all"
+    """`characters`: each character of the first one; `separate`: each as an image of its own;
+    `distinct`: without repetitions."""
     count: int = 0
-    """Number of references for `first`."""
-
-
-@dataclass(frozen=True)
-class ImageSelection:
-    """Rows and images that are scored."""
-
-    rows: Literal["first", "last", "all", "separate", "empty", "head"] = "first"
-    """`first` or `last` row of each image, `all` rows, each row `separate` as an image of its own,
-    `empty` captions for missing images, or the `head` of the file."""
-    count: int = 0
-    """Number of images for `head`."""
+    """Number of references for `first` and `last`, the place of the one for `only`."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +88,14 @@ class AuditPipeline:
     """Name in `SPLITTER_PAIRS`."""
     keep_case: bool = False
     keep_punctuation: bool = False
+    texts: TextEdit = NO_EDIT
+    """Change of texts before tokenization."""
     tokens: TokenEdit = TokenEdit()
     references: ReferenceSelection = ReferenceSelection()
     pairing: str = "id"
-    """Pairs of captions and images: by `id`, shifted `down` or `up`, by `position`, `swapped`, …"""
-    images: ImageSelection = ImageSelection()
+    """Pairs of captions and images: by `id`, shifted `down` or `up`, `shifted:3` (by three rows),
+    by `position`, `swapped`, …"""
+    images: ImageSelection = ALL_IMAGES
     weights: str = "references"
     """Source of the document frequencies."""
     cider: str = "standard"
@@ -115,8 +123,10 @@ class AuditPipeline:
     def group(self) -> tuple[object, ...]:
         """Key of all pipelines that prepare the references in the same way."""
         swapped = self.pairing if self.is_swapped else ""
-        part = self.images if self.images.rows in ("head", "empty", "separate") else None
-        return (self.splitter_pair, self.tokens, self.references, swapped, part)
+        own = (*PARTS, "empty", "separate", "repeated-head")
+        part = self.images if self.images.rows in own else None
+        texts = self.texts if self.texts.is_of_references or self.is_swapped else None
+        return (self.splitter_pair, texts, self.tokens, self.references, swapped, part)
 
     def only_for(self, metric: str) -> AuditPipeline:
         """Return the pipeline without the choices that do not change this metric's score."""
@@ -145,6 +155,14 @@ class AuditPipeline:
         if self.images.rows == "all":
             separate = ImageSelection("separate")
             similar += [replace(pipeline, images=separate) for pipeline in similar]
+        if self.images.is_part and self.weights == "references":
+            similar += [replace(pipeline, weights="whole-file") for pipeline in similar]
+        if self.texts.name == "append" and self.texts.text.startswith(" "):
+            joined = replace(self.texts, text=self.texts.text.lstrip())
+            similar += [replace(pipeline, texts=joined) for pipeline in similar]
+        if self.texts.name == "first-words":
+            limit = TokenEdit(limit=self.texts.count)
+            similar.append(replace(self, texts=NO_EDIT, tokens=limit))
         return similar[1:]
 
 
@@ -157,27 +175,42 @@ class Engine:
 
     def __init__(self, data: AuditData) -> None:
         self.data = data
-        self._tokenized: dict[SplitterPair, TokenIds] = {}
-        self._locks: dict[SplitterPair, threading.Lock] = {}
+        self._tokenized: dict[tuple[SplitterPair, TextEdit], TokenIds] = {}
+        self._rows: dict[tuple[SplitterPair, TextEdit], TokenIds] = {}
+        self._locks: dict[tuple[SplitterPair, TextEdit], threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def tokenize(self, pair: SplitterPair) -> TokenIds:
+    def tokenize(self, pair: SplitterPair, texts: TextEdit = NO_EDIT) -> TokenIds:
         """Return the tokens of all references, then of all rows, then of an empty caption."""
+        key = (pair, texts)
         with self._lock:
-            lock = self._locks.setdefault(pair, threading.Lock())
+            lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if pair not in self._tokenized:
-                self._tokenized[pair] = self._tokenize(pair)
-            return self._tokenized[pair]
+            if key not in self._tokenized:
+                self._tokenized[key] = self._tokenize(pair, texts)
+            return self._tokenized[key]
 
-    def _tokenize(self, pair: SplitterPair) -> TokenIds:
+    def _tokenize(self, pair: SplitterPair, texts: TextEdit) -> TokenIds:
         candidates, references = SPLITTERS[pair.candidates], SPLITTERS[pair.references]
-        rows = [*self.data.rows, ""]
+        rows, known = [*self.data.rows, ""], self.data.references
+        if texts.is_of_candidates:
+            rows = texts.apply(rows)
+        if texts.is_of_references:
+            known = texts.apply(known)
         if pair.candidates == pair.references and pair.candidates != "ptb-coco":
-            return TokenIds.split([*self.data.references, *rows], candidates)
+            return TokenIds.split([*known, *rows], candidates)
         return TokenIds.concatenate(
-            TokenIds.split(self.data.references, references), TokenIds.split(rows, candidates)
+            TokenIds.split(known, references), TokenIds.split(rows, candidates)
         )
+
+    def tokenize_rows(self, pair: SplitterPair, texts: TextEdit) -> TokenIds:
+        """Return the tokens of all rows after an edit, then of an empty caption."""
+        key = (pair, texts)
+        found = self._rows.get(key)
+        if found is None:
+            edited = texts.apply([*self.data.rows, ""])
+            found = self._rows[key] = TokenIds.split(edited, SPLITTERS[pair.candidates])
+        return found
 
     def open(self, pipeline: AuditPipeline) -> Group:
         """Return the runner of this pipeline and of all others of its group."""
@@ -248,7 +281,7 @@ class Group:
         self.key = pipeline.group
         self._pipeline = pipeline
         self._work = Workspace(1)
-        self._candidates: dict[tuple[str, ImageSelection], _Candidates] = {}
+        self._candidates: dict[object, _Candidates] = {}
         self._rows: dict[object, Floats] = {}
         self._scores: dict[tuple[AuditPipeline, str], float] = {}
         self._grouped: dict[str, TokenizedReferences] = {}
@@ -268,6 +301,12 @@ class Group:
         rows = self._measure(pipeline, variant)
         return _finish(variant, rows, pipeline.rounding)
 
+    def score_part(self, standard: AuditPipeline, metric: str, pipeline: AuditPipeline) -> float:
+        """Return the score of a part of the images, with the weights of all of them."""
+        variant = standard.find_variant(metric)
+        rows = self._measure(standard.only_for(metric), variant)
+        return variant.reduce(rows[self.data.find_part(pipeline.images)])
+
     # -- selection -------------------------------------------------------------------------
 
     @cached_property
@@ -278,10 +317,15 @@ class Group:
             return np.arange(len(data.images))
         if images.rows == "separate":
             return data.row_images
-        if images.rows == "head":
-            rows = self._rows_of_images(images)
-            return np.unique(data.row_images[rows])
+        if images.is_part:
+            return np.unique(data.row_images[self._rows_of_images(images)])
+        if images.rows == "repeated-head":
+            return np.concatenate([data.described, self._repeated(images)])
         return data.described
+
+    def _repeated(self, images: ImageSelection) -> Places:
+        """Return the images of the first rows, which are scored twice."""
+        return self.data.row_images[self.data.first_rows[: images.count]]
 
     def _rows_of_images(self, images: ImageSelection) -> Places:
         """Return the indexes of the rows that are scored."""
@@ -290,13 +334,21 @@ class Group:
             return np.arange(len(data.rows))
         if images.rows == "last":
             return data.last_rows
-        if images.rows == "head":
-            return data.first_rows[: images.count]
-        return data.first_rows
+        first = data.first_rows
+        if images.is_part:
+            return first[data.find_part(images)]
+        if images.rows == "repeated-head":
+            return np.concatenate([first, first[: images.count]])
+        return first
 
     @cached_property
     def _words(self) -> TokenIds:
-        words = self.engine.tokenize(self._pipeline.splitter_pair)
+        texts = self._pipeline.texts
+        is_own = texts.is_of_references or self._pipeline.is_swapped
+        words = self.engine.tokenize(self._pipeline.splitter_pair, texts if is_own else NO_EDIT)
+        return words if self._pipeline.tokens.candidates_only else self._add_tokens(words)
+
+    def _add_tokens_to_candidates(self, words: TokenIds) -> TokenIds:
         return words if self._pipeline.tokens.candidates_only else self._add_tokens(words)
 
     def _add_tokens(self, words: TokenIds) -> TokenIds:
@@ -336,11 +388,39 @@ class Group:
         if selection.use == "first":
             counts = np.minimum(counts, selection.count)
         elif selection.use == "last":
-            starts, counts = starts + counts - 1, np.ones_like(counts)
+            kept = np.minimum(counts, max(1, selection.count))
+            starts, counts = starts + counts - kept, kept
+        elif selection.use == "only":
+            if int(counts.min()) < selection.count:
+                raise NotApplicableError
+            starts, counts = starts + selection.count - 1, np.ones_like(counts)
+        elif selection.use == "without-first":
+            if int(counts.min()) < 2:
+                raise NotApplicableError
+            starts, counts = starts + 1, counts - 1
+        elif selection.use in ("shortest", "longest", "distinct"):
+            return self._choose_references(starts, counts)
         offsets = np.zeros(len(images) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
         captions = np.repeat(starts - offsets[:-1], counts) + np.arange(int(offsets[-1]))
         return self._words.take(captions), offsets
+
+    def _choose_references(self, starts: Places, counts: Places) -> tuple[TokenIds, Places]:
+        """Return the shortest, longest or distinct references of images."""
+        texts, use = self.data.references, self._pipeline.references.use
+        chosen: list[int] = []
+        sizes: list[int] = []
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            own = range(start, start + count)
+            if use == "distinct":
+                kept = list({texts[i].strip().lower(): i for i in reversed(own)}.values())[::-1]
+            else:
+                choose = min if use == "shortest" else max
+                kept = [choose(own, key=lambda i: len(texts[i].split()))]
+            chosen += kept
+            sizes.append(len(kept))
+        offsets = np.cumsum([0, *sizes])
+        return self._words.take(np.asarray(chosen, np.int64)), offsets
 
     def _spell_first(self, images: Places) -> tuple[TokenIds, Places]:
         """Return each character of the first reference as a reference of its own."""
@@ -361,7 +441,7 @@ class Group:
         return _group(words, offsets)
 
     def _find_candidates(self, pipeline: AuditPipeline) -> _Candidates:
-        key = (pipeline.pairing, pipeline.images)
+        key = (pipeline.pairing, pipeline.images, pipeline.texts)
         if key not in self._candidates:
             self._candidates[key] = self._tokenize_candidates(pipeline)
         return self._candidates[key]
@@ -370,7 +450,13 @@ class Group:
         data = self.data
         rows = self._rows_of_images(pipeline.images)
         places = self._find_places(rows)
-        words = self._words
+        words, first_row = self._words, self._first_row
+        if pipeline.texts.is_of_candidates and not (
+            pipeline.texts.is_of_references or pipeline.is_swapped
+        ):
+            # The references stay as they are prepared.
+            words = self.engine.tokenize_rows(pipeline.splitter_pair, pipeline.texts)
+            words, first_row = self._add_tokens_to_candidates(words), 0
         if pipeline.is_swapped:
             counts = data.reference_counts[self._images]
             if pipeline.pairing == "swapped":
@@ -381,21 +467,29 @@ class Group:
             places = np.repeat(np.arange(len(self._images)), counts)
         else:
             rows, places = pair_rows(pipeline.pairing, rows, places, self._describe_ids())
-            captions = rows + self._first_row
+            captions = rows + first_row
         if pipeline.images.rows == "empty":
             missing = np.setdiff1d(np.arange(len(self._images)), places)
-            empty = self._first_row + len(data.rows)
+            empty = first_row + len(data.rows)
             captions = np.concatenate([captions, np.full(len(missing), empty)])
             places = np.concatenate([places, missing])
         chosen = words.take(captions)
+        if pipeline.tokens.limit is not None:
+            chosen = chosen.limit(pipeline.tokens.limit)
         if pipeline.tokens.candidates_only:
             chosen = self._add_tokens(chosen)
         return _Candidates(chosen, places)
 
     def _find_places(self, rows: Places) -> Places:
         """Return the indexes of the rows' images among the selected images."""
-        if self._pipeline.images.rows == "separate":
+        images = self._pipeline.images
+        if images.rows == "separate":
             return np.arange(len(rows))  # every row is an image of its own
+        if images.rows == "repeated-head":
+            own = np.searchsorted(self.data.described, self.data.row_images[rows])
+            first = len(self.data.first_rows)
+            again = len(self.data.described) + np.arange(len(rows) - first)
+            return np.concatenate([own[:first], again])
         return np.searchsorted(self._images, self.data.row_images[rows])
 
     def _describe_ids(self) -> list[object]:
@@ -413,6 +507,7 @@ class Group:
             weights,
             pipeline.pairing,
             pipeline.images,
+            pipeline.texts,
             variant.references,
         )
         if variant.references != "together":
@@ -469,6 +564,10 @@ class Group:
             return self._tokenized, None
         if weights in SHIPPED:
             return self._tokenized.weighted_by(weights), None
+        if weights in self.data.frequencies:
+            return self._tokenized.weighted_by(self.data.frequencies[weights]), None
+        if weights.startswith("count:"):
+            return _CountedReferences.of(self._tokenized, int(weights.partition(":")[2])), None
         if weights == "results":
             return self._tokenized.weighted_by(_count(side.words)), None
         words, offsets = self._references
@@ -554,7 +653,10 @@ class Group:
         )
         known, mine = words.take(captions), side.words.take(rows)
         if known.native_vocabulary is not mine.native_vocabulary:
-            raise NotApplicableError
+            both = TokenIds.concatenate(known, mine)
+            count = len(known.offsets) - 1
+            known, mine = both.slice(0, count), both.slice(count, len(both.offsets) - 1)
+            words = known
         batch_of_reference = np.repeat(np.repeat(batches, counts), known.lengths)
         batch_of_candidate = np.repeat(batches, mine.lengths)
         width = len(words.vocabulary)
@@ -617,6 +719,12 @@ def pair_rows(
     """Return pairs of rows and images: as given, shifted, or by position."""
     if pairing == "id":
         return rows, places
+    if pairing.startswith("shifted:"):
+        return np.roll(rows, int(pairing.partition(":")[2])), places
+    if pairing.startswith("random:"):
+        return np.random.default_rng(int(pairing.partition(":")[2])).permutation(rows), places
+    if pairing == "reversed":
+        return rows[::-1], places
     if pairing in ("down", "up"):
         return np.roll(rows, 1 if pairing == "down" else -1), places
     if pairing == "down-cut":

@@ -12,6 +12,8 @@ import numpy as np
 
 from cidery.auditing.nltk_meteor import NltkMeteor
 from cidery.metrics import Bleu, Cider, CiderD, CiderR, Meteor, Metric, RougeL
+from cidery.metrics.base import Prepared, TokenizedReferences
+from cidery.runtime import Workspace
 from cidery.statistics import Floats
 
 Finish: TypeAlias = "Callable[[Floats], Floats]"
@@ -130,6 +132,10 @@ _ROUGE = {
     "standard": Variant(RougeL()),
     "beta-1": Variant(RougeL(beta=1.0)),
     "beta-2": Variant(RougeL(beta=2.0)),
+    "beta-0.5": Variant(RougeL(beta=0.5)),
+    "beta-1.5": Variant(RougeL(beta=1.5)),
+    "beta-3": Variant(RougeL(beta=3.0)),
+    "beta-8": Variant(RougeL(beta=8.0)),
     "recall": Variant(RougeL(beta=1e3)),
     "precision": Variant(RougeL(beta=1e-3)),
     "best-f": Variant(RougeL(beta=1.0), finish=_f_of_pair, references="best"),
@@ -168,7 +174,46 @@ def _meteor_variants() -> dict[str, Variant]:
     }
 
 
+@dataclass(frozen=True)
+class _CiderParts(CiderD):
+    """CIDEr-D without clipping, or with the best reference instead of the mean."""
+
+    clip: bool = True
+    best_reference: bool = False
+
+    name = "cider-d-parts"
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
+        """Prepare the references."""
+        return self._prepare(
+            references,
+            work,
+            scale=10.0,
+            clip=self.clip,
+            penalty="gaussian",
+            sigma=self.sigma,
+            best_reference=self.best_reference,
+        )
+
+
+SIGMAS = (1, 2, 3, 4, 5, 8, 10, 12)
+"""Widths of CIDEr-D's length penalty that programs may have set."""
+ORDERS = (1, 2, 3, 5)
+"""Lengths of the longest n-grams, in place of 4."""
+
+
+def _times_ten(rows: Floats) -> Floats:
+    return 10 * np.ascontiguousarray(rows[:, 0])
+
+
 _CIDER = {
+    **{f"sigma-{sigma}": Variant(CiderD(sigma=float(sigma))) for sigma in SIGMAS},
+    **{f"d-order-{n}": Variant(CiderD(n=n)) for n in ORDERS},
+    **{f"plain-order-{n}": Variant(Cider(n=n, faithful="coco")) for n in ORDERS},
+    "clipped": Variant(CiderD(sigma=1e6)),
+    "not-clipped": Variant(_CiderParts(clip=False)),
+    "d-best-reference": Variant(_CiderParts(best_reference=True)),
+    "stems": Variant(Cider(), finish=_times_ten),
     "standard": Variant(CiderD()),
     "plain": Variant(Cider(faithful="coco")),
     "paper": Variant(Cider()),

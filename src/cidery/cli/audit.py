@@ -39,7 +39,7 @@ _SHOWN = 5
         "cidery audit --list-causes",
     )
 )
-@options.with_options(without=("missing", "by", "slices"))
+@options.with_options(without=("missing", "by", "slices", "strict", "clean"))
 def audit(
     files: Annotated[
         list[str] | None,
@@ -84,6 +84,15 @@ def audit(
     list_causes: Annotated[
         bool, typer.Option("--list-causes", help="List all causes and exit.")
     ] = False,
+    frequencies: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Further document frequencies that CIDEr's weights may have been counted on: a "
+            "file made by `cidery frequencies`; may be repeated.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     pairs: Annotated[
         bool | None,
         typer.Option(
@@ -120,7 +129,9 @@ def audit(
         if apply is not None:
             causes = [] if apply == "none" else [id.strip() for id in apply.split(",")]
             chosen = {"metrics": metric} if metric else {}
-            scores = apply_causes(candidates, known, causes, claims or None, **chosen)
+            scores = apply_causes(
+                candidates, known, causes, claims or None, frequencies=frequencies or (), **chosen
+            )
         elif claims:
             found = cidery.audit(
                 candidates,
@@ -133,6 +144,7 @@ def audit(
                 candidates_name=results,
                 references_name=references,
                 options=inputs.list_field_options(),
+                frequencies=frequencies or (),
             )
         else:
             audited = cidery.audit_files(
@@ -191,10 +203,12 @@ def _show_audit(found: Audit, results: str, references: str) -> None:
     show_table(found.table())
     if found.verdict != "confirmed":
         typer.echo()
-    explained_by = found.explanations if found.verdict == "explained" else ()
+    explained_by = found.explanations if found.verdict != "confirmed" else ()
     for number, account in enumerate(explained_by[:_SHOWN], 1):
         leaves = [f"{cause.id}: {cause.sentence}" for cause in account.causes]
         leaves.append(f"$ {account.command}")
+        if not account.is_convincing:
+            leaves.append(f"expected by chance: {account.chance:.2g} pipelines as likely as this")
         if account.alternatives:
             same = "; ".join(" and ".join(ids) for ids in account.alternatives)
             leaves.append(f"identical scores: {same}")
