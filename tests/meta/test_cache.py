@@ -53,10 +53,13 @@ class Watch:
 
     def __init__(self) -> None:
         self.scored: list[str] = []
+        self.share = 1.0
 
-    def __call__(self, step: str, share: float) -> None:  # noqa: ARG002
-        if step.startswith("scoring by "):
-            self.scored += step.removeprefix("scoring by ").split(", ")
+    def __call__(self, step: str, share: float) -> None:
+        metrics = step.removeprefix("scoring by ")
+        if metrics != step and share < self.share:  # another scoring begins
+            self.scored += metrics.split(", ")
+        self.share = share if metrics != step else 1.0
 
 
 def change_contents(folder: Path, change: Callable[[bytes], bytes]) -> None:

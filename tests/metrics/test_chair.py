@@ -26,6 +26,8 @@ from cidery.metrics.chair.tagger import load_tagger
 from cidery.metrics.chair.word_tokenizer import tokenize_words
 from support.example import Example
 
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
+
 ROOT = Path(__file__).parents[2]
 MARKS = [
     ".",

@@ -12,10 +12,12 @@ import pytest
 
 import cidery
 from cidery.encoders.clip import open_clip
-from cidery.errors import DataError, InputError, SettingError, UnreliableWarning
+from cidery.errors import DataError, InputError, InputWarning, SettingError, UnreliableWarning
 from cidery.files import match_names
 from cidery.metrics import METRICS
 from support.tiny_models import make_clip, make_pictures
+
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
 
 CANDIDATES = {"a.jpg": "a dog runs", "b.jpg": "two cats", "c.jpg": ""}
 REFERENCES = {
@@ -247,6 +249,7 @@ class TestModel:
         model, images = str(folder / "model"), str(folder / "images")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", InputWarning)  # a caption is empty
             table = cidery.score(
                 CANDIDATES, REFERENCES, [cidery.ClipScore(model=model, images=images)]
             )

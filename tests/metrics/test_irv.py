@@ -19,6 +19,8 @@ from cidery.metrics.contextual.irv import TokenTable, combine, matched_recall
 from cidery.scoring.pipeline import Pipeline
 from support.example import Example
 
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
+
 CORNERS = {
     "cat": (1.0, 0.0, 0.0),
     "kitten": (0.8, 0.6, 0.0),

@@ -30,7 +30,10 @@ from support.example import Example
 from support.meteor_segments import Paraphrase, SegmentMaker, sample_paraphrases
 
 CHUNKS = 20
-pytestmark = pytest.mark.usefixtures("meteor_data")
+pytestmark = [
+    pytest.mark.usefixtures("meteor_data"),
+    pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning"),
+]
 
 
 def split_at_blanks(text: Any) -> Any:

@@ -196,7 +196,7 @@ class _Found:
             remedy = (
                 f'pass clean="{kind}" (--clean {kind}) to remove them'
                 if about.clean
-                else "generate these captions again"
+                else ("correct them" if side == "references" else "generate them again")
             )
             has = "has" if len(rows) == 1 else "have"
             yield self._warn(kind, f"{has} {about.description}", rows, remedy)
