@@ -274,6 +274,7 @@ def test_shared_options_have_one_declaration(group: type[Any]) -> None:
 
 OWN_OPTIONS = {
     ("audit audit", "metric"),  # metrics that audits know
+    ("audit audit", "frequencies"),  # files that CIDEr's weights may have been counted on
     ("dense-video dense-video", "faithful"),  # source of SODA-c
     ("graph graph", "faithful"),  # reading of scene graphs
     ("data build", "language"),  # of METEOR's paraphrases

@@ -15,6 +15,8 @@ import cidery
 from cidery import meta
 from support.example import Example
 
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
+
 PAGE = Path(__file__).parents[2] / "docs" / "which-number.md"
 
 INVENTED: tuple[tuple[str, list[str]], ...] = (

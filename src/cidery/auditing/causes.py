@@ -289,7 +289,7 @@ def _is_effective(cause: Cause, texts: Sequence[str], references: Sequence[str])
 def _list_shifts(count: int) -> list[Cause]:
     return [
         Cause(
-            f"ids-shifted-{way}-by-{size}",
+            f"ids-shifted-{direction}-by-{size}",
             "ids",
             f"Ids are shifted by {size} lines: captions were compared with images of {where}.",
             7,
@@ -298,7 +298,7 @@ def _list_shifts(count: int) -> list[Cause]:
         )
         for size in _SHIFTS
         if size < count
-        for way, sign, where in (
+        for direction, sign, where in (
             ("down", 1, "later lines"),
             ("up", -1, "earlier lines"),
         )

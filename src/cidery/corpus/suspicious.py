@@ -24,10 +24,14 @@ WORDS_SHARE = 0.5
 """Minimum share of images whose captions are single words, for a list of words."""
 MIN_WORDS = 3
 """Minimum number of single words of such an image."""
+SAMPLE = 500
+"""Number of captions that are looked at before a search for single words."""
 MIN_IMAGES = 5
 """Minimum number of images for warnings about repeated captions and their numbers."""
 RARE_SHARE = 0.01
-"""Minimum share of cut endings, and of refusals among references, which people write too."""
+"""Minimum share of cut endings, which people write too."""
+WRITTEN_BY_PEOPLE = ("refusal", "truncated")
+"""Kinds of debris that people write too, and that references are not searched for."""
 
 
 def find_suspicious(
@@ -109,6 +113,8 @@ class _Found:
         """Yield rows that are repeated, and images with more captions than others."""
         if len(self.images) < MIN_IMAGES or self.counts.max() < 2:
             return
+        if side == "references" and self._count_equal() < REPEATED_SHARE * len(self.captions):
+            return
         first: dict[tuple[int, str], int] = {}
         repeated = [
             row
@@ -143,6 +149,10 @@ class _Found:
                 "repeated", "repeat another of the same image", repeated, "each caption counts"
             )
 
+    def _count_equal(self) -> int:
+        """Return the number of captions that equal an earlier one, of any image."""
+        return len(self.captions) - len(set(self.captions))
+
     def find_empty(self) -> Iterator[Notice]:
         """Yield empty captions."""
         rows = [row for row, caption in enumerate(self.captions) if not caption.strip()]
@@ -157,10 +167,11 @@ class _Found:
 
     def find_missing(self) -> Iterator[Notice]:
         """Yield texts that programs write for a missing value."""
+        lengths = np.fromiter(map(len, self.captions), np.int64, len(self.captions))
         rows = [
             row
-            for row, caption in enumerate(self.captions)
-            if len(caption) < 12 and caption.strip().lower() in MISSING_TEXTS
+            for row in np.flatnonzero(lengths < 12).tolist()
+            if self.captions[row].strip().lower() in MISSING_TEXTS
         ]
         if rows:
             what = "seem to be missing values" if len(rows) > 1 else "seems to be a missing value"
@@ -169,7 +180,12 @@ class _Found:
 
     def find_words(self) -> Iterator[Notice]:
         """Yield images whose captions are single words."""
-        words = [" " not in caption.strip() and caption.isascii() for caption in self.captions]
+        sample = self.captions[:: max(1, len(self.captions) // SAMPLE)]
+        if all(" " in caption.strip() for caption in sample):
+            return  # fewer than `WORDS_SHARE`, practically certainly
+        words = [
+            " " not in caption and caption.isascii() for caption in map(str.strip, self.captions)
+        ]
         single = np.bincount(np.asarray(self.places), weights=words, minlength=len(self.images))
         split = (single == self.counts) & (self.counts >= MIN_WORDS)
         if split.any() and split.mean() >= WORDS_SHARE:
@@ -188,15 +204,16 @@ class _Found:
 
     def find_debris(self, side: str) -> Iterator[Notice]:
         """Yield kinds of debris."""
-        for kind, rows in find_debris(self.captions).items():
-            rare = kind == "truncated" or (kind == "refusal" and side == "references")
-            if rare and len(rows) < max(3, RARE_SHARE * len(self.captions)):
+        references = side == "references"
+        skipped = WRITTEN_BY_PEOPLE if references else ()
+        for kind, rows in find_debris(self.captions, skipped).items():
+            if kind == "truncated" and len(rows) < max(3, RARE_SHARE * len(self.captions)):
                 continue
             about = KINDS[kind]
             remedy = (
                 f'pass clean="{kind}" (--clean {kind}) to remove them'
                 if about.clean
-                else ("correct them" if side == "references" else "generate them again")
+                else ("correct them" if references else "generate them again")
             )
             has = "has" if len(rows) == 1 else "have"
             yield self._warn(kind, f"{has} {about.description}", rows, remedy)

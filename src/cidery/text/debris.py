@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html.entities import html5
+from itertools import accumulate
 from types import MappingProxyType
 
 from cidery.errors import SettingError
@@ -28,6 +30,9 @@ class DebrisKind:
     """Return True for a caption that has it."""
     clean: Callable[[str], str] | None = None
     """Return the caption without it; None where the caption itself is missing or incomplete."""
+    hints: Sequence[str] = ()
+    """Texts of which every caption that has it contains one, in lower case, for a quick search of
+    many captions; empty: any caption may have it."""
 
 
 _SPECIAL_TOKEN = re.compile(
@@ -115,6 +120,12 @@ _CUT = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_CUT_ENDINGS = (
+    *("a", "an", "the", "and", "or", "of", "its", "their", "very", "which", "while", "whose"),
+    *("small", "large", "-", "("),
+)
+"""Endings of all matches, for a quick search."""
+
 _PARAGRAPH = 25
 """Minimum number of words of a paragraph."""
 _SENTENCE_END = re.compile(r"[^\W_][.!?]\s+(?=[A-Z])")
@@ -123,14 +134,8 @@ _OPEN = re.compile(r"[^\W_]\s*\Z")
 _FENCE = re.compile(r"(?:```|~~~)[ \t]*(?:[\w+-]+[ \t]*(?=\n)|json\b|text\b|markdown\b)?")
 
 
-def _search(pattern: re.Pattern[str], needed: str) -> Callable[[str], bool]:
-    """Return a search that looks first for one of the characters that every match has."""
-    maybe = re.compile(needed).search
-
-    def find(caption: str) -> bool:
-        return maybe(caption) is not None and pattern.search(caption) is not None
-
-    return find
+def _search(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda caption: pattern.search(caption) is not None
 
 
 def _repeat(change: Callable[[str], str]) -> Callable[[str], str]:
@@ -202,7 +207,8 @@ def _has_entities(caption: str) -> bool:
 
 
 def _is_cut(caption: str) -> bool:
-    if _CUT.search(caption[-16:]):  # the longest word of the pattern, and blanks
+    end = caption[-16:]  # the longest word of the pattern, and blanks
+    if end.rstrip().lower().endswith(_CUT_ENDINGS) and _CUT.search(end):
         return len(caption.split()) > 3
     # Of a paragraph, whose other sentences end with a mark.
     return (
@@ -217,66 +223,108 @@ _KINDS = (
     DebrisKind(
         "reasoning",
         "reasoning before the caption (<think>…</think>)",
-        _search(_REASONING, "[<◁]"),
+        _search(_REASONING),
         _repeat(lambda caption: _REASONING.sub("", caption)),
+        hints="<◁",
     ),
     DebrisKind(
         "special-tokens",
         "special tokens of a model (<|im_end|>, </s>, [PAD])",
-        _search(_SPECIAL_TOKEN, r"[<\[]"),
+        _search(_SPECIAL_TOKEN),
         _repeat(_drop_special_tokens),
+        hints="<[",
     ),
     DebrisKind(
         "code-fence",
         "code fences (```)",
-        _search(_FENCE, "[`~]"),
+        _search(_FENCE),
         _repeat(lambda caption: _FENCE.sub("", caption)),
+        hints="`~",
     ),
     DebrisKind(
         "html-entities",
         "HTML entities (&amp;, &#39;)",
         _has_entities,
         _repeat(_drop_entities),
+        hints="&",
     ),
     DebrisKind(
         "markdown",
         "Markdown or HTML tags (**bold**, # heading, <br>)",
-        _search(_MARKDOWN, r"[*_`#<\[•+-]"),
+        _search(_MARKDOWN),
         _repeat(_drop_markdown),
+        hints="*_`#<[•+-",
     ),
     DebrisKind(
         "prefix",
         "labels before the caption (Answer:, Caption:, assistant)",
         _has_prefix,
         _repeat(_drop_prefix),
+        hints=(":", "：", "assistant"),
     ),
-    DebrisKind("quotes", "quotes around the whole caption", _has_quotes, _repeat(_drop_quotes)),
+    DebrisKind(
+        "quotes",
+        "quotes around the whole caption",
+        _has_quotes,
+        _repeat(_drop_quotes),
+        hints="\"'“‘«„「『",
+    ),
     DebrisKind(
         "refusal",
         "refusals (I'm sorry, …)",
         lambda caption: _REFUSAL.match(caption) is not None,
+        hints=(
+            *("orry", "fraid", "polog", "nable", "not able", "i c", "i d", " ai", "anguage"),
+            *("mage", "lease", "ould you", "an you", "抱歉", "对不起", "對不起", "我无法"),
+            *("我無法", "申し訳"),
+        ),
     ),
-    DebrisKind("truncated", "endings that are cut (“… and a”)", _is_cut),
+    DebrisKind(
+        "truncated",
+        "endings that are cut (“… and a”)",
+        _is_cut,
+    ),
 )
 
 KINDS: Mapping[str, DebrisKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Kinds of debris by name, in the order in which they are removed."""
 
 
-def find_debris(captions: Sequence[str]) -> dict[str, list[int]]:
+def find_debris(captions: Sequence[str], without: Collection[str] = ()) -> dict[str, list[int]]:
     """Return the kinds of debris in captions, with the indexes of the captions that have them.
 
     ```python
     cidery.text.find_debris(["a dog</s>", "a cat"])  # {'special-tokens': [0]}
     ```
+
+    Args:
+        captions: any captions.
+        without: names of kinds that are not looked for.
     """
     found = {}
+    text = "\n".join(captions)
+    lower = text.lower()
+    has_places = len(lower) == len(text)  # some capital letters become two
+    ends: list[int] = []
     for name, kind in KINDS.items():
-        find = kind.find
-        indexes = [index for index, caption in enumerate(captions) if find(caption)]
+        if name in without:
+            continue
+        hinted: Iterable[int] = range(len(captions))
+        if kind.hints and has_places:
+            places = [at for hint in kind.hints for at in _find_all(hint, lower)]
+            ends = ends or list(accumulate(len(c) + 1 for c in captions)) if places else ends
+            hinted = sorted({bisect_right(ends, at) for at in places})
+        indexes = [index for index in hinted if kind.find(captions[index])]
         if indexes:
             found[name] = indexes
     return found
+
+
+def _find_all(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def check_debris_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
