@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -52,6 +53,27 @@ def find_suspicious(
     """
     if not captions:
         return []
+    if side == "candidates":
+        return _find(captions, places, images, name)
+    key = np.asarray(places, np.int64).tobytes()
+    return list(_find_in_references(tuple(captions), key, tuple(images), name))
+
+
+@lru_cache(maxsize=2)
+def _find_in_references(
+    captions: tuple[str, ...], places: bytes, images: tuple[ImageId, ...], name: str
+) -> tuple[Notice, ...]:
+    """Return warnings about references, which are often scored against more than once."""
+    return tuple(_find(captions, np.frombuffer(places, np.int64), images, name, "references"))
+
+
+def _find(
+    captions: Sequence[str],
+    places: NDArray[np.int64],
+    images: Sequence[ImageId],
+    name: str,
+    side: Literal["candidates", "references"] = "candidates",
+) -> list[Notice]:
     captions = list(captions)
     found = _Found(captions, places, images, name, "captions" if side == "candidates" else side)
     return [
