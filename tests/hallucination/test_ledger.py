@@ -15,6 +15,8 @@ from cidery.errors import InputError, MismatchError
 from cidery.hallucination.ledger import Ledger, LedgerEntry, LedgerLine, MissingClaim
 from support.available import skip_unless_available
 
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
+
 REFERENCES = ["A black dog is sitting on a couch.", "A dog on a <b>sofa</b> with two people."]
 CAPTION = "A red dog sits on the sofa. It sits on the sofa. There are no people."
 

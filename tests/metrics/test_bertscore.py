@@ -30,7 +30,10 @@ ODD = {
     "same": ("a dog runs", ["a dog runs"]),
 }
 
-pytestmark = pytest.mark.usefixtures("minilm")
+pytestmark = [
+    pytest.mark.usefixtures("minilm"),
+    pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -25,6 +25,8 @@ from cidery.meta import evaluate, read_dataset
 from cidery.metrics.contextual.consensus import PARTS, measure_agreement, measure_cone
 from cidery.storage import MODELS
 
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning")
+
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 DOG = ["a dog is sleeping on a sofa", "the dog naps", "a brown dog asleep on the couch"]
 CAPTION = st.lists(

@@ -19,8 +19,10 @@ from cidery.cli import main
 from cidery.errors import MissingExtraError, SettingError
 from cidery.metrics.spice.parser import RULES_VERSION, Parser
 
-pytestmark = pytest.mark.usefixtures("parser")
-
+pytestmark = [
+    pytest.mark.usefixtures("parser"),
+    pytest.mark.filterwarnings("ignore::cidery.errors.InputWarning"),
+]
 REFERENCES = {
     1: ["a brown dog chases two cats on the grass", "a large dog runs after cats"],
     2: ["a red bus on a street"],
