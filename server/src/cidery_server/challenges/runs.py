@@ -177,7 +177,7 @@ def check_first(number: int, team: int, challenge: int) -> Submission:
         challenge: number of its challenge.
 
     Raises:
-        RunError: it is none.
+        RunError: it cannot have other runs.
     """
     mine = Submission.objects.filter(team=team, challenge=challenge)
     first = mine.defer("packed_captions", "packed_fingerprint").filter(pk=number).first()
